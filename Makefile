@@ -34,7 +34,7 @@ BENCH  ?= $(sort $(filter-out %/harness.py %/report.py,$(wildcard benchmarks/*.p
 CODE   := src tests benchmarks tools docs/conf.py
 PROCESSES ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder
-FORMATTED := $(shell find native -name '*.?pp')
+FORMATTED := $(shell find native -name '*.?pp') $(wildcard src/wordferry/device/cuda/*.cuh)
 # Tests that call kernels, for the builds below.
 KERNEL_TESTS ?= tests/kernels tests/related tests/relaxed tests/transport tests/device
 # A part of the tests of every part, for make quick.

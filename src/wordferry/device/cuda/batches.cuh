@@ -1,6 +1,6 @@
-// Transport problems in batches: given as they are, or made of documents. WF_SLOTS is how many columns a lane has, WF_RULE
-// what is computed of documents (a Rule), and WF_solve_given or WF_solve_documents which kernel is wanted: they are set
-// when this is compiled, once for each that comes up.
+// Transport problems in batches: given as they are, or made of documents. WF_SLOTS is how many columns a lane has,
+// WF_RULE what is computed of documents (a Rule), and WF_solve_given or WF_solve_documents which kernel is wanted: they
+// are set when this is compiled, once for each that comes up.
 #pragma once
 
 #include "sinkhorn.cuh"
@@ -66,8 +66,8 @@ struct TableCosts {
   int shared_row, shared_column;  // of all words that cost the same onto all others (-1: there are none)
 };
 
-// Whether the CPU would send from y: it has fewer words, those of a shared row or column counting as one, or as many and
-// the smaller ones.
+// Whether the CPU would send from y: it has fewer words, those of a shared row or column counting as one, or as many
+// and the smaller ones.
 WF_DEVICE bool sends_from_second(const int* x, int xs, const int* y, int ys, const TableCosts& table) {
   int at = 0, behind = 0, first = 0;  // the place in each, and which has the smaller word where they begin to differ
   int x_words = 0, y_words = 0;
@@ -171,15 +171,15 @@ WF_DEVICE void write_result(Index problem, double total, double gap, int steps, 
 }  // namespace wordferry
 
 #ifdef WF_solve_given
-// Problems as they are: masses and costs one behind the other, from offsets. Warps draw problems of `order` from `next`.
-// They have `shared_room` bytes of shared memory each, and `room` bytes of `scratch`: flows, and costs where they are not in
-// shared memory.
+// Problems as they are: masses and costs one behind the other, from offsets. Warps draw problems of `order` from
+// `next`. They have `shared_room` bytes of shared memory each, and `room` bytes of `scratch`: flows, and costs where
+// they are not in shared memory.
 WF_KERNEL(solve_given)
 (const long long* order, wordferry::Index count, unsigned* next, const wordferry::Index* row_offsets,
  const wordferry::Index* column_offsets, const wordferry::Index* cost_offsets, const long long* masses_a,
  const long long* masses_b, const double* costs, wordferry::Index most_rows, wordferry::Index most_columns,
- wordferry::Index cells, wordferry::Index shared_room, int shared_costs, char* scratch, wordferry::Index room, int most_cells,
- double* totals, double* gaps, int* steps) {
+ wordferry::Index cells, wordferry::Index shared_room, int shared_costs, char* scratch, wordferry::Index room,
+ int most_cells, double* totals, double* gaps, int* steps) {
   using namespace wordferry;
   WF_WARPS(warp) {
     Mass* flow = reinterpret_cast<Mass*>(scratch + (block_number() * warp_total() + warp) * room);
@@ -221,7 +221,8 @@ WF_KERNEL(solve_given)
 #ifdef WF_solve_documents
 // Pairs of documents with whole weights. Without a table costs are those of related words. `scratch` as above, and
 // behind flows masses and words of both documents. limits: for each document of x, distances above are of no interest.
-// count_of: rounds of soft transport, or transfers; there, `keep` says that all of a word can receive, not what is left.
+// count_of: rounds of soft transport, or transfers; there, `keep` says that all of a word can receive, not what is
+// left.
 WF_KERNEL(solve_documents)
 (const long long* order, wordferry::Index count, unsigned* next, const int* pairs_x, const int* pairs_y,
  const wordferry::Index* x_indptr, const int* x_words, const long long* x_weights, const long long* x_sums,
@@ -230,8 +231,7 @@ WF_KERNEL(solve_documents)
  int shared_column, const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, float c_max,
  int keep, double regularization, double tolerance, wordferry::Index count_of, const float* limits,
  wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells, wordferry::Index shared_room,
- int shared_costs, char* scratch, wordferry::Index room, int most_cells, double* values,
- double* gaps, int* steps) {
+ int shared_costs, char* scratch, wordferry::Index room, int most_cells, double* values, double* gaps, int* steps) {
   using namespace wordferry;
   WF_WARPS(warp) {
     Mass* flow = reinterpret_cast<Mass*>(scratch + (block_number() * warp_total() + warp) * room);
@@ -241,7 +241,8 @@ WF_KERNEL(solve_documents)
     int* y_left = x_left + most_rows;
     Problem p;
     place_problem(p, reinterpret_cast<char*>(shared_memory()) + warp * shared_room, static_cast<int>(most_rows),
-                  static_cast<int>(most_columns), shared_costs ? nullptr : reinterpret_cast<float*>(y_left + most_rows));
+                  static_cast<int>(most_columns),
+                  shared_costs ? nullptr : reinterpret_cast<float*>(y_left + most_rows));
     p.flow = flow;
     WF_LOOP
     for (Index k = drawn(next); k < count; k = drawn(next)) {

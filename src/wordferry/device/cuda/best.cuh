@@ -140,9 +140,9 @@ WF_DEVICE void mark_row(const Key* list, int width, int k, Index length, const E
 
 }  // namespace wordferry
 
-// Marks the candidates that rounding could put into another of the first k places, so that a row without a mark is sure.
-// outside[row]: nothing that is not listed can be below it; `longest` words has the longest document, and -1 says that
-// all are listed. A lane is a row.
+// Marks the candidates that rounding could put into another of the first k places, so that a row without a mark is
+// sure. outside[row]: nothing that is not listed can be below it; `longest` words has the longest document, and -1 says
+// that all are listed. A lane is a row.
 WF_KERNEL(mark_doubts)
 (const unsigned long long* lists, wordferry::Index rows, wordferry::Index width, wordferry::Index k,
  const wordferry::Index* x_indptr, const wordferry::Index* y_indptr, wordferry::Index longest, double error,

@@ -5,7 +5,8 @@
 
 namespace wordferry {
 
-// The product of two rows, in two sums by turns over the words of the first; words rise in the second. A lane is a word.
+// The product of two rows, in two sums by turns over the words of the first; words rise in the second. A lane is a
+// word.
 WF_DEVICE float product_of(const Documents& x, Index i, const Documents& y, Index j) {
   float even = 0, odd = 0;
   const Index end = x.indptr[i + 1], other = y.indptr[j];
@@ -43,8 +44,8 @@ WF_DEVICE float half_square(const Documents& x, Index i, const Documents& y, Ind
 
 }  // namespace wordferry
 
-// rows of x and columns, which are rows of y, make the pairs, of which a warp has 32. x in the order of its sums, and both sides with words in
-// rising order. Distances below `lost` have lost digits in 1 - product.
+// rows of x and columns, which are rows of y, make the pairs, of which a warp has 32. x in the order of its sums, and
+// both sides with words in rising order. Distances below `lost` have lost digits in 1 - product.
 WF_KERNEL(cosines_of_pairs)
 (const long long* rows, const long long* columns, wordferry::Index count, const wordferry::Index* sum_indptr,
  const int* sum_words, const float* sum_masses, const wordferry::Index* x_indptr, const int* x_words,

@@ -9,8 +9,8 @@ namespace wordferry {
 constexpr int words_at_once = 4;  // of a lane
 
 // The k least squared distances of one word, and the sum of all its distances. Most words are ruled out four at a time.
-WF_DEVICE double near_words(const float* products, const float* norms, float own, Index self, Index columns, Index first,
-                            int width, int size, Key* list, Key* keys) {
+WF_DEVICE double near_words(const float* products, const float* norms, float own, Index self, Index columns,
+                            Index first, int width, int size, Key* list, Key* keys) {
   BestKeys best(keys, list, width, size);
   Lanes<double> total;
   WF_LANES(lane) total[lane] = 0;
@@ -59,8 +59,9 @@ WF_KERNEL(nearest_words)
     const Index row = block_number() * warp_total() + warp;
     Key* keys = reinterpret_cast<Key*>(shared_memory()) + warp * size;
     if (row < rows) {
-      const double total = near_words(products + row * stride, norms + first, own_norms[row], words[row], columns, first,
-                                      static_cast<int>(width), static_cast<int>(size), lists + row * width, keys);
+      const double total =
+          near_words(products + row * stride, norms + first, own_norms[row], words[row], columns, first,
+                     static_cast<int>(width), static_cast<int>(size), lists + row * width, keys);
       WF_LANES(lane) {
         if (lane == 0) totals[row] += total;
       }
@@ -70,8 +71,8 @@ WF_KERNEL(nearest_words)
 
 // Exact squared distances of candidates: a warp is a word. Candidates below 0 are none.
 WF_KERNEL(exact_words)
-(const float* vectors, wordferry::Index dimensions, const int* words, wordferry::Index rows, const long long* candidates,
- wordferry::Index width, double* squared) {
+(const float* vectors, wordferry::Index dimensions, const int* words, wordferry::Index rows,
+ const long long* candidates, wordferry::Index width, double* squared) {
   using namespace wordferry;
   WF_WARPS(warp) {
     const Index row = block_number() * warp_total() + warp;

@@ -14,8 +14,8 @@ namespace wordferry {
 constexpr int code_bits = 9;
 constexpr unsigned code_mask = (1u << code_bits) - 1;
 constexpr unsigned most_steps = (1u << 23) - 1;
-constexpr int panel_rows = 64;       // documents of a panel of packed entries; half as many of wide ones
-constexpr int passed_rows = 32;      // documents that a block of panel_sums passes over
+constexpr int panel_rows = 64;   // documents of a panel of packed entries; half as many of wide ones
+constexpr int passed_rows = 32;  // documents that a block of panel_sums passes over
 constexpr int tile_stride = panel_rows + 1;
 constexpr int nearest_columns = 128;  // moving words of enter_nearest, four for each lane
 constexpr int nearest_stride = nearest_columns + 4;
@@ -88,7 +88,8 @@ WF_DEVICE void store_sums(const float* tile, float scale, const Passed& passed, 
   const int outer = transposed ? static_cast<int>(panel_count) : static_cast<int>(passed.rows);
   const int inner = transposed ? static_cast<int>(passed.rows) : static_cast<int>(panel_count);
   for (int i = warp; i < outer; i += warp_total()) {
-    float* target = out + (transposed ? (panel_first + i) * stride + passed.first : (passed.first + i) * stride + panel_first);
+    float* target =
+        out + (transposed ? (panel_first + i) * stride + passed.first : (passed.first + i) * stride + panel_first);
     WF_LANES(lane) {
       for (int j = lane; j < inner; j += 32) {
         const float value = scale * (transposed ? tile[j * tile_stride + i] : tile[i * tile_stride + j]);
@@ -100,7 +101,8 @@ WF_DEVICE void store_sums(const float* tile, float scale, const Passed& passed, 
 
 }  // namespace wordferry
 
-// Tables without a document: every cost `entry`, and no own masses. A lane has two entries of a packed table or one wide.
+// Tables without a document: every cost `entry`, and no own masses. A lane has two entries of a packed table or one
+// wide.
 WF_KERNEL(empty_tables)
 (wordferry::Two* table, wordferry::Index count, unsigned entry, int wide) {
   using namespace wordferry;

@@ -1,5 +1,5 @@
-// rel-rwmd of chosen pairs, with the order of sums and the rounding of the kernels of the CPU: a block is a pair. A bit for
-// each word says whether the other document has it.
+// rel-rwmd of chosen pairs, with the order of sums and the rounding of the kernels of the CPU: a block is a pair. A bit
+// for each word says whether the other document has it.
 #pragma once
 
 #include "lanes.cuh"

@@ -1,5 +1,5 @@
-// Transport made soft by an entropy term, by one warp: the rounds of the CPU (native/transport/sinkhorn.cpp) in float64, so
-// that they end where those of the CPU end. Columns are the sources, which the CPU calls rows.
+// Transport made soft by an entropy term, by one warp: the rounds of the CPU (native/transport/sinkhorn.cpp) in
+// float64, so that they end where those of the CPU end. Columns are the sources, which the CPU calls rows.
 #pragma once
 
 #include "transport.cuh"
@@ -198,8 +198,8 @@ WF_DEVICE double finish(const Problem& p, Scaling<slots>& z) {
   return warp_sum(cost);
 }
 
-// The cost of the soft plan of a problem whose costs, masses and sizes are set. Its flows, and two numbers for each row at
-// `row_memory`, are used up.
+// The cost of the soft plan of a problem whose costs, masses and sizes are set. Its flows, and two numbers for each row
+// at `row_memory`, are used up.
 template <int slots>
 WF_DEVICE double soft_total(Problem& p, const Softness& rule, double* row_memory, int& steps) {
   Scaling<slots> z;

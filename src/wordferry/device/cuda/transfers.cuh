@@ -14,8 +14,8 @@ struct Moved {
   Mass scale;
 };
 
-// Where the costs of words lie that send, and of those that receive; `flat` is the place of words that cost the same onto
-// all others (-1: there are none).
+// Where the costs of words lie that send, and of those that receive; `flat` is the place of words that cost the same
+// onto all others (-1: there are none).
 struct Ways {
   const float* table;
   const int* from_place;
@@ -24,8 +24,8 @@ struct Ways {
   int flat;
 };
 
-// What it costs to send all masses, the first `transfers` times within what a word can take; negative where a cost is not
-// finite.
+// What it costs to send all masses, the first `transfers` times within what a word can take; negative where a cost is
+// not finite.
 template <int slots>
 WF_DEVICE double transferred(const Moved& from, const Moved& to, const Ways& ways, Index transfers) {
   LaneArray<Index, slots> start;

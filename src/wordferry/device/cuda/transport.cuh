@@ -1,12 +1,13 @@
 // Exact transport: one warp solves one problem, by successive shortest paths with whole masses.
 //
-// Sources are rows, sinks are columns, of which there are no more than rows: the steps of a search are columns. Column j
-// belongs to lane j % 32, slot j / 32. Prices of columns and what a search knows of them stay in registers; costs, duals
-// of rows and a bit for each cell with flow in shared memory; the flows themselves, which only the ends of searches need,
-// in device memory. Costs of several rows are under way at a time, since a warp by itself would wait for each.
-// Prices start soft (a few rounds of entropic scaling), which leaves less than half of the searches' steps. The search is
-// in float32; afterwards duals are computed anew along the flows in float64, and `gap` bounds how far the plan can be
-// from the optimum: sum of flow * (cost - dual of the row - dual of the column) with duals that are feasible.
+// Sources are rows, sinks are columns, of which there are no more than rows: the steps of a search are columns. Column
+// j belongs to lane j % 32, slot j / 32. Prices of columns and what a search knows of them stay in registers; costs,
+// duals of rows and a bit for each cell with flow in shared memory; the flows themselves, which only the ends of
+// searches need, in device memory. Costs of several rows are under way at a time, since a warp by itself would wait for
+// each. Prices start soft (a few rounds of entropic scaling), which leaves less than half of the searches' steps. The
+// search is in float32; afterwards duals are computed anew along the flows in float64, and `gap` bounds how far the
+// plan can be from the optimum: sum of flow * (cost - dual of the row - dual of the column) with duals that are
+// feasible.
 #pragma once
 
 #include "lanes.cuh"
@@ -31,12 +32,12 @@ struct Problem {
   int rows, columns, words;
   Mass* excess;
   Mass* room;         // of each column
-  float* potential;     // of rows, as the search uses it
-  float* settled;       // distance at which a search settled a column
-  unsigned* bits;       // of each column: the rows that send to it, `words` words
-  unsigned* reached;    // rows that a search has reached
-  short* parent;        // of each column: the row it was reached from
-  short* row_parent;    // of each row: the column it was reached from
+  float* potential;   // of rows, as the search uses it
+  float* settled;     // distance at which a search settled a column
+  unsigned* bits;     // of each column: the rows that send to it, `words` words
+  unsigned* reached;  // rows that a search has reached
+  short* parent;      // of each column: the row it was reached from
+  short* row_parent;  // of each row: the column it was reached from
 };
 
 WF_DEVICE char* placed(char*& memory, int bytes) {
@@ -76,7 +77,9 @@ struct Count {
 
 // Rows whose costs are under way at a time; more would not fit into registers.
 template <int slots>
-constexpr int rows_at_once = slots > 8 ? 1 : slots == 3 || slots == 4 ? 4 : 2;
+constexpr int rows_at_once = slots > 8                  ? 1
+                             : slots == 3 || slots == 4 ? 4
+                                                        : 2;
 
 template <int slots>
 struct Columns {
@@ -448,8 +451,8 @@ WF_DEVICE int nearest_column(Columns<slots>& c, unsigned& bits, bool& open) {
   return owner + 32 * (found & 0xff);
 }
 
-// Up to 32 arcs of a path, from its sink on: lane k has the k-th column, the row it was reached from, and the column that
-// row was reached from (-1: it is the source).
+// Up to 32 arcs of a path, from its sink on: lane k has the k-th column, the row it was reached from, and the column
+// that row was reached from (-1: it is the source).
 struct PathPart {
   Lanes<int> row, column, next;
   int count;
@@ -595,10 +598,10 @@ WF_DEVICE bool search(Problem& p, Columns<slots>& c, int source, int& steps) {
   return true;
 }
 
-// Duals along the flows in float64: the price of one column of each tree, and from it all others of the tree, columns and
-// rows by turns; then the cost of the plan, and how far it can be from the optimum. Where duals of a row and a column are
-// together above a cost, that of the column is too high by as much: lowered by the most of it, all duals are feasible, and
-// the gap is the sum of flow * (cost - dual of the row - lowered dual of the column).
+// Duals along the flows in float64: the price of one column of each tree, and from it all others of the tree, columns
+// and rows by turns; then the cost of the plan, and how far it can be from the optimum. Where duals of a row and a
+// column are together above a cost, that of the column is too high by as much: lowered by the most of it, all duals are
+// feasible, and the gap is the sum of flow * (cost - dual of the row - lowered dual of the column).
 template <int slots>
 WF_DEVICE void prove(Problem& p, Columns<slots>& c, double& total, double& gap) {
   double* row_dual = reinterpret_cast<double*>(p.excess);  // everything is sent

@@ -1,5 +1,5 @@
-// rwmd of chosen pairs, with the order of sums and the rounding of the kernels of the CPU: first the least costs, by a warp
-// for every 32 words of x, so that long documents do not keep the others waiting, then the sums.
+// rwmd of chosen pairs, with the order of sums and the rounding of the kernels of the CPU: first the least costs, by a
+// warp for every 32 words of x, so that long documents do not keep the others waiting, then the sums.
 #pragma once
 
 #include "lanes.cuh"
@@ -7,8 +7,8 @@
 
 namespace wordferry {
 
-// One document of a pair: its words and masses, its vectors, and what is found of each word: the least cost onto another
-// word of the other document, as bits, and the other document's own mass of the word.
+// One document of a pair: its words and masses, its vectors, and what is found of each word: the least cost onto
+// another word of the other document, as bits, and the other document's own mass of the word.
 struct Side {
   const int* words;
   const float* masses;
@@ -43,8 +43,8 @@ WF_DEVICE void enter_tile(const Side& x, Index first, const Side& y, Index left,
         } else if (j < y.chosen.count) {
           const Index a = number_of(x.chosen, i), b = number_of(y.chosen, j);
           const bool known = a >= 0 && b >= 0;
-          cost[lane] = bits_of(
-              known ? distance_by_product(product(lane, r), x.chosen.vectors, a, y.chosen.vectors, b) : far);
+          cost[lane] =
+              bits_of(known ? distance_by_product(product(lane, r), x.chosen.vectors, a, y.chosen.vectors, b) : far);
         }
         least[lane] = cost[lane] < least[lane] ? cost[lane] : least[lane];
       }
@@ -82,11 +82,11 @@ WF_DEVICE float moved(const Side& side, float far, bool keep) {
 // none). `nearest` and `own` have room for the words of a pair from `offsets` on, those of x first; they start as
 // `no_cost` and 0. A block is the pair pairs[block], and words of x from 32 * (block - the first block of the pair) on.
 WF_KERNEL(nearest_of_pairs)
-(const long long* rows, const long long* columns, const long long* offsets, const wordferry::Index* x_indptr, const int* x_words, const float* x_masses, const int* x_numbers,
- const float* x_values, const float* x_squares, const wordferry::Index* y_indptr, const int* y_words,
- const float* y_masses, const int* y_numbers, const float* y_values, const float* y_squares,
- wordferry::Index dimensions, float far, unsigned* nearest, float* own, const long long* pairs,
- const long long* first_blocks) {
+(const long long* rows, const long long* columns, const long long* offsets, const wordferry::Index* x_indptr,
+ const int* x_words, const float* x_masses, const int* x_numbers, const float* x_values, const float* x_squares,
+ const wordferry::Index* y_indptr, const int* y_words, const float* y_masses, const int* y_numbers,
+ const float* y_values, const float* y_squares, wordferry::Index dimensions, float far, unsigned* nearest, float* own,
+ const long long* pairs, const long long* first_blocks) {
   using namespace wordferry;
   const Index pair = pairs[block_number()], row = rows[pair], other = columns[pair];
   const Index room = offsets[pair], after = room + x_indptr[row + 1] - x_indptr[row];
@@ -106,9 +106,9 @@ WF_KERNEL(nearest_of_pairs)
 // The values of the pairs, from what nearest_of_pairs has found. side: 0 both, 1 left, 2 right. A lane is a pair.
 WF_KERNEL(sums_of_pairs)
 (const long long* rows, const long long* columns, wordferry::Index count, const long long* offsets,
- const wordferry::Index* x_indptr, const float* x_masses, const int* x_numbers,
- const wordferry::Index* y_indptr, const float* y_masses, const int* y_numbers, float far, int keep, int side,
- unsigned* nearest, float* own, float* values) {
+ const wordferry::Index* x_indptr, const float* x_masses, const int* x_numbers, const wordferry::Index* y_indptr,
+ const float* y_masses, const int* y_numbers, float far, int keep, int side, unsigned* nearest, float* own,
+ float* values) {
   using namespace wordferry;
   WF_WARPS(warp) {
     WF_LANES(lane) {

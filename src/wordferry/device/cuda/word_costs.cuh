@@ -118,7 +118,8 @@ WF_KERNEL(word_costs)
   WF_WARPS(warp) {
     static_cast<void>(warp);
     LaneArray<float, cost_rows> sum;
-    tile_products({a, nullptr, rows}, first, {b, nullptr, columns}, left, reinterpret_cast<float*>(shared_memory()), sum);
+    tile_products({a, nullptr, rows}, first, {b, nullptr, columns}, left, reinterpret_cast<float*>(shared_memory()),
+                  sum);
     WF_LANES(lane) {
       const Index j = left + lane;
       WF_UNROLL
