@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/variant.h>
 
 #include "stored/passes.hpp"
@@ -8,11 +9,12 @@ namespace wordferry {
 namespace {
 
 Made<double> sums_of(const StoredDocuments& documents, const In<double>& weights, bool squared,
-                     const RepeatedWords& repeats, int threads) {
+                     const RepeatedWords& repeats, int threads, const Allowed& allowed) {
   auto sums = make_array(0.0, documents.documents());
   const Repeats counted = repeats.get(documents.documents());
+  const bool* mask = mask_of(allowed, documents.documents());
   run_native([&](Watch& watch) {
-    add_row_sums(documents.bags(), {weights.data(), weights.length()}, squared, counted, sums.data(),
+    add_row_sums(documents.bags(), {weights.data(), weights.length()}, squared, counted, mask, sums.data(),
                  thread_limit(threads), watch);
   });
   return sums;
@@ -83,8 +85,9 @@ void bind_stored(nb::module_& m) {
       .def(nb::init<const StoredWordLists&, const In<std::int64_t>&, const WordArray&, const CountArray&>(), "lists"_a,
            "indptr"_in, "words"_in, "counts"_in)
       .def_prop_ro("documents", &StoredDocuments::documents)
-      .def("sums", &sums_of, "weights"_in, "squared"_a, "repeats"_a, "threads"_a,
-           "What the words of each document count times their weights, summed up in their order, or the squares.");
+      .def("sums", &sums_of, "weights"_in, "squared"_a, "repeats"_a, "threads"_a, "allowed"_in.none() = nb::none(),
+           "What the words of each document count times their weights, summed up in their order, or the squares; 0 for "
+           "documents that are not allowed.");
   nb::class_<WeightsView>(m, "WordWeights", "What each word weighs; 0 for one that does not count.")
       .def(nb::init<const In<double>&>(), "values"_in);
   nb::class_<WeighedDocuments>(m, "WeighedDocuments", "Stored documents with the sums of what their words weigh.")

@@ -1,59 +1,74 @@
 #include "stored/passes.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
 #include <type_traits>
 
 namespace wordferry {
 
 namespace {
 
-// Refuses rows that lead outside of the arrays, or have a word that is not below `word_count`: all words at once.
+// Refuses rows that lead outside of the arrays, or have a word that is not below `word_count`.
 template <class Word>
-void require_rows(const StoredBags& bags, const Word* words, std::int64_t first, std::int64_t last,
+void require_rows(const StoredBags& bags, const Word* words, std::span<const std::int64_t> rows,
                   std::int64_t word_count) {
-  const std::int64_t begin = bags.indptr[first], end = bags.indptr[last];
-  bool fits = begin >= 0 && end <= bags.stored;
-  for (std::int64_t row = first; row < last; ++row) fits &= bags.indptr[row] <= bags.indptr[row + 1];
-  require_inside(fits);
   using Unsigned = std::make_unsigned_t<Word>;  // a negative number becomes a very large one
   Unsigned largest = 0;
-  for (std::int64_t k = begin; k < end; ++k) largest = std::max(largest, static_cast<Unsigned>(words[k]));
-  require_inside(begin == end || static_cast<std::int64_t>(largest) < word_count, "a word has no weight");
+  bool empty = true;
+  for (const std::int64_t row : rows) {
+    const auto [begin, end] = bags.span(row);
+    empty &= begin == end;
+    for (std::int64_t k = begin; k < end; ++k) largest = std::max(largest, static_cast<Unsigned>(words[k]));
+  }
+  require_inside(empty || static_cast<std::int64_t>(largest) < word_count, "a word has no weight");
 }
 
-// sums[row] += value(k, row) for each entry k of the row, one after the other. Two rows at a time, so that neither sum
-// waits for the other.
+// sums[row] += value(k, row) for each entry k of the row, one after the other. Several rows at a time, so that no sum
+// waits for another.
 template <class Value>
-void add_in_order(const std::int64_t* indptr, std::int64_t first, std::int64_t last, double* sums, Value&& value) {
-  for (std::int64_t row = first; row < last; row += 2) {
-    const std::int64_t other = std::min(row + 1, last - 1);
-    std::int64_t k = indptr[row], l = indptr[other];
-    const std::int64_t stop = indptr[row + 1], end = row < other ? indptr[other + 1] : l;
-    double one = sums[row], two = sums[other];
-    for (; k < stop && l < end; ++k, ++l) {
-      one += value(k, row);
-      two += value(l, other);
+void add_in_order(const std::int64_t* indptr, std::span<const std::int64_t> rows, double* sums, Value&& value) {
+  constexpr std::size_t together = 4;
+  for (std::size_t first = 0; first < rows.size(); first += together) {
+    const auto group = rows.subspan(first, std::min(together, rows.size() - first));
+    double sum[together];
+    std::int64_t begin[together], shared = group.size() < together ? 0 : std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      sum[i] = sums[group[i]];
+      begin[i] = indptr[group[i]];
+      shared = std::min(shared, indptr[group[i] + 1] - begin[i]);
     }
-    for (; k < stop; ++k) one += value(k, row);
-    for (; l < end; ++l) two += value(l, other);
-    sums[other] = two;
-    sums[row] = one;
+    for (std::int64_t k = 0; k < shared; ++k) {
+      for (std::size_t i = 0; i < together; ++i) sum[i] += value(begin[i] + k, group[i]);
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      for (std::int64_t k = begin[i] + shared; k < indptr[group[i] + 1]; ++k) sum[i] += value(k, group[i]);
+      sums[group[i]] = sum[i];
+    }
   }
 }
 
 }  // namespace
 
 void add_row_sums(const StoredBags& bags, const WordWeights& weights, bool squared, const Repeats& repeats,
-                  double* sums, int threads, Watch& watch) {
+                  const bool* allowed, double* sums, int threads, Watch& watch) {
   constexpr std::int64_t block_rows = 1 << 10;
   const auto body = [&](std::int64_t block, int) {
-    const std::int64_t first = block * block_rows, last = std::min(first + block_rows, bags.rows);
+    const std::int64_t begin = block * block_rows, end = std::min(begin + block_rows, bags.rows);
+    std::array<std::int64_t, block_rows> some;
+    std::size_t count = 0;
+    for (std::int64_t row = begin; row < end; ++row) {
+      some[count] = row;
+      count += allowed == nullptr || allowed[row] ? 1 : 0;
+    }
+    const std::span<const std::int64_t> rows(some.data(), count);
     bags.typed([&](const auto* words, const auto* counts) {
-      require_rows(bags, words, first, last, weights.count);
+      require_rows(bags, words, rows, weights.count);
       const auto add = [&](const auto& times) {
         const auto value = [&](std::int64_t k, std::int64_t row) { return times(k, row) * weights.values[words[k]]; };
-        if (!squared) return add_in_order(bags.indptr, first, last, sums, value);
-        add_in_order(bags.indptr, first, last, sums, [&](std::int64_t k, std::int64_t row) {
+        if (!squared) return add_in_order(bags.indptr, rows, sums, value);
+        add_in_order(bags.indptr, rows, sums, [&](std::int64_t k, std::int64_t row) {
           const double one = value(k, row);
           return one * one;
         });

@@ -8,9 +8,10 @@
 
 namespace wordferry {
 
-// sums[row] += weights[word] * (what the word counts) for each word of the row, one after the other, or its square.
+// sums[row] += weights[word] * (what the word counts) for each word of the row, one after the other, or its square;
+// where `allowed` is not null, for the rows that it says.
 void add_row_sums(const StoredBags& bags, const WordWeights& weights, bool squared, const Repeats& repeats,
-                  double* sums, int threads, Watch& watch);
+                  const bool* allowed, double* sums, int threads, Watch& watch);
 
 // Where each word's rows go; moved on as they are placed.
 struct ListPlaces {

@@ -450,9 +450,11 @@ class StoredDocuments:
         squared: bool,
         repeats: Repeats,
         threads: int,
+        allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
     ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
         """
-        What the words of each document count times their weights, summed up in their order, or the squares.
+        What the words of each document count times their weights, summed up in their order, or the squares; 0 for documents that are not allowed.
         """
 
 class WordWeights:

@@ -75,6 +75,17 @@ def test_more_rows_than_one_thread_takes_at_once() -> None:
     np.testing.assert_array_equal(stored(bags).sums(np.arange(7.0), False, lists.COUNTS, 2), np.arange(rows) % 7)
 
 
+def test_only_allowed_rows_are_summed() -> None:
+    bags = stored(arrays([{1: 1, 2: 3}, {}, {4: 1}, {1: 2}, {3: 1}, {2: 1}, {5: 7}]))
+    weights = np.arange(7.0) ** 0.5
+    whole = bags.sums(weights, False, lists.COUNTS, 1)
+    for allowed in np.random.default_rng(0).random((20, 7)) < 0.5:
+        found = bags.sums(weights, False, lists.COUNTS, 1, allowed)
+        np.testing.assert_array_equal(found, np.where(allowed, whole, 0))
+    with pytest.raises(ValueError, match="for each document"):
+        bags.sums(weights, False, lists.COUNTS, 1, np.ones(6, dtype=bool))
+
+
 @pytest.mark.parametrize("indptr", [[0, 3], [-1, 2], [2, 1], [0, 1 << 40]])
 def test_rows_outside_of_the_arrays_are_refused(indptr: list[int]) -> None:
     _, words, counts = arrays([{1: 1, 2: 1}])

@@ -14,8 +14,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from wordferry.base.arrays import Float32Array, Float64Array, FloatArray, Int64Array, Neighbors
+from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.problem import Distance
 from wordferry.index.search import lists, memory
@@ -94,20 +95,24 @@ def _by_true_costs(view: View, words: QueryWords, overlap: str) -> Bounds:
 
     reach: Float32Array = view.kept(None, "reach", made)
     values, visited = lists.bounds(view, lists.touched(view, words, overlap, reach, np.inf), 0.0, 1)
-    means = [view.kept(part, "reach", partial(_means, view, part, reach)) for part in view.snapshot.parts]
+
+    def mean_reach(part: Part) -> Float32Array:
+        return _means(view, part, view.weights.per_word * reach)
+
+    means = [view.kept(part, "reach", partial(mean_reach, part)) for part in view.snapshot.parts]
     return Bounds(values + np.concatenate(means), visited, max(2 * view.costs.longest_vector, view.far))
 
 
-def _means(view: View, part: Part, costs: FloatArray) -> Float32Array:
-    """What the words of each document of a part cost on the average."""
+def _means(view: View, part: Part, weighed: Float64Array, mask: npt.NDArray[np.bool_] | None = None) -> Float32Array:
+    """What the words of each document of a part cost on the average, given the weight of each times its cost."""
     documents = view.documents(part)
-    sums = view.weights.sums(part, times=costs)
+    sums = view.weights.costs(part, weighed, mask)
     found: Float64Array = np.divide(sums, documents.sums, out=np.zeros_like(sums), where=documents.sums > 0)
     return found.astype(np.float32)
 
 
-def _walked(view: View, words: QueryWords, bounds: Bounds) -> Bounds:
-    """Bounds from what every word costs at least, not only the related ones: all documents are walked for them."""
+def _walked(view: View, words: QueryWords, bounds: Bounds, near: npt.NDArray[np.bool_]) -> Bounds:
+    """Bounds from what every word costs at least, not only the related ones: all documents ``near`` are walked."""
     terms, known = view.snapshot.terms, words.with_vectors
     least = view.costs.least_costs(words.vectors[:known]).astype(np.float64)
     if view.weights.keeps:
@@ -115,7 +120,8 @@ def _walked(view: View, words: QueryWords, bounds: Bounds) -> Bounds:
         least[terms.row_of < 0] = view.far
         others = words.numbers[known:]
         least[others[others < terms.size]] = 0
-    values = [_means(view, part, least) for part in view.snapshot.parts]
+    least *= view.weights.per_word
+    values = [_means(view, part, least, near[part.span]) for part in view.snapshot.parts]
     return bounds._replace(values=np.maximum(bounds.values, np.concatenate(values)))
 
 
@@ -124,11 +130,11 @@ def _nearest(
     bounds: Bounds,
     request: Request,
     among: Callable[[Int64Array], Neighbors],
-    tightened: Callable[[Bounds], Bounds] | None,
+    tightened: Callable[[Bounds, npt.NDArray[np.bool_]], Bounds] | None,
 ) -> Neighbors | None:
     """The k nearest rows; None when it pays to prepare all documents. ``among`` gives those of some rows, ascending.
 
-    ``tightened`` makes better bounds at a higher price, which is paid where the first ones do not do.
+    ``tightened`` makes better bounds of some rows at a higher price, which is paid where the first ones do not do.
     """
     values, k = bounds.values, request.k
     allowed = view.snapshot.count(request.mask)
@@ -142,7 +148,7 @@ def _nearest(
     rows = np.flatnonzero(near)
     if len(rows) * (_SHARE if tightened is None else _DEAR) > len(values):
         if tightened is not None:
-            return _nearest(view, tightened(bounds), request, among, None)
+            return _nearest(view, tightened(bounds, near), request, among, None)
         if len(values) <= _WHOLE:
             return None
     found, evaluated = _ascending(rows[np.argsort(values[rows], kind="stable")], values, slack, k, among)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry import _native
-from wordferry.base.arrays import Counts, Float32Array, Float64Array, FloatArray, Int64Array
+from wordferry.base.arrays import Counts, Float32Array, Float64Array, Int64Array
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.storage.snapshot import Part, Snapshot, damaged_part
 from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies
@@ -101,10 +101,16 @@ class WordWeights:
             found = self._repeats[key] = repeats(self.growth, room)
         return found
 
-    def sums(self, part: Part, *, squared: bool = False, times: FloatArray | None = None) -> Float64Array:
-        """The sum of what the words of each document weigh in it, or of the squares; each ``times`` a number."""
-        weights = self.per_word if times is None else self.per_word * times
-        return _sums(part, weights, self.repeats(part), squared=squared)
+    def sums(self, part: Part, *, squared: bool = False) -> Float64Array:
+        """The sum of what the words of each document weigh in it, or of the squares."""
+        return _sums(part, self.per_word, self.repeats(part), squared)
+
+    def costs(self, part: Part, weighed: Float64Array, mask: npt.NDArray[np.bool_] | None = None) -> Float64Array:
+        """The sum of what the words of each document cost, given the weight of each word times its cost.
+
+        That of documents outside the ``mask`` is 0.
+        """
+        return _sums(part, weighed, self.repeats(part), False, mask)
 
     def of_query(self, words: QueryWords) -> Float64Array:
         """What the words of a query weigh in it."""
@@ -129,9 +135,15 @@ class WordWeights:
         return masses
 
 
-def _sums(part: Part, weights: Float64Array, repeats: _native.Repeats, *, squared: bool = False) -> Float64Array:
+def _sums(
+    part: Part,
+    weights: Float64Array,
+    repeats: _native.Repeats,
+    squared: bool = False,
+    mask: npt.NDArray[np.bool_] | None = None,
+) -> Float64Array:
     try:
-        return part.rows.stored.sums(weights, squared, repeats, 1)
+        return part.rows.stored.sums(weights, squared, repeats, 1, mask)
     except ValueError as error:
         raise damaged_part(part, error) from None
 
