@@ -244,7 +244,7 @@ class Neighbors(Tabular):
             np.take_along_axis(indices, order, axis=1),
             np.take_along_axis(distances, order, axis=1),
             sum(part.solved for part in parts),
-            _summed([part.counts for part in parts]),
+            summed([part.counts for part in parts]),
         )
         if all(part.proved is None for part in parts):
             return found
@@ -330,7 +330,8 @@ class Neighbors(Tabular):
         return f"Neighbors(queries={rows}, k={k}, solved={self.solved})"
 
 
-def _summed(tallies: Sequence[dict[str, int]]) -> dict[str, int]:
+def summed(tallies: Sequence[dict[str, int]]) -> dict[str, int]:
+    """Several tallies as one."""
     names = dict.fromkeys(name for tally in tallies for name in tally)
     return {name: sum(tally.get(name, 0) for tally in tallies) for name in names}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from wordferry.find.settings import Settings
 from wordferry.index import Index
 from wordferry.index.config import Config
 from wordferry.index.local import LocalIndex
-from wordferry.index.results import Document
+from wordferry.index.results import Document, Hit
 from wordferry.index.search.filters import Condition
 from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
@@ -46,21 +46,15 @@ WORD_FACTS = ("words", "vectors", "vectors_checksum")
 """What the state of an index says of its dictionary: all shards must say the same."""
 
 
-@dataclass(frozen=True)
-class Near:
+class Near(NamedTuple):
     """A document that a distance found."""
 
-    document: Document
-    distance: float
-    second: float | None = None
-    """Its distance by the one that orders the candidates, and its place among them."""
-    place: int = 0
-    explanation: Any = None
-
-    @property
-    def value(self) -> float:
-        """The distance that a hit has."""
-        return self.distance if self.second is None else self.second
+    first: float
+    """The distance that made it a candidate."""
+    place: int
+    """Where it stands in the order of the shard's answer."""
+    hit: Hit
+    """With its distance in that answer, and nothing that only the process of the shard can call."""
 
 
 class NamedMeasure(NamedTuple):
@@ -210,13 +204,11 @@ class Shard(LocalIndex):
         index = self.index
         measure = index.measure(*how[:3])
         tokens = [looked_up(some, index.embeddings.vocabulary) for some in asked]
-        hits = self.similar(tokens, measure, replace(ask, explain=ask.explain and how.second is None))
-        counts = hits[0].counts if hits else {}
-        if how.second is None:
-            return [[_near(hit) for hit in some] for some in hits], counts
-        second = index.measure(how.second, how.weights, how.unknown)
-        again = self.similar(tokens, measure, replace(ask, rerank=second, candidates=ask.k))
-        return [_ordered(*both) for both in zip(hits, again, strict=True)], counts
+        hits = ordered = self.similar(tokens, measure, replace(ask, explain=ask.explain and how.second is None))
+        if how.second is not None:
+            second = index.measure(how.second, how.weights, how.unknown)
+            ordered = self.similar(tokens, measure, replace(ask, rerank=second, candidates=ask.k))
+        return [_near(*both) for both in zip(hits, ordered, strict=True)], hits[0].counts if hits else {}
 
     def explain_texts(self, texts: tuple[Any, Any], how: NamedMeasure) -> Explanation:
         """Why two texts, or lists of tokens, are as far apart as the index says."""
@@ -244,16 +236,8 @@ class Shard(LocalIndex):
         return self.page(span, after, condition), self.count(condition) if after is None else 0
 
 
-def _ordered(candidates: Iterable[Any], again: Iterable[Any]) -> list[Near]:
-    """The candidates of one query with their second distance."""
-    places = {hit.id: (place, hit) for place, hit in enumerate(again)}
-    found = []
-    for hit in candidates:
-        place, second = places[hit.id]
-        found.append(Near(_near(hit).document, hit.distance, second.distance, place, second.explanation))
-    return found
-
-
-def _near(hit: Any) -> Near:
-    document = Document(hit.id, hit.text, dict(hit.metadata), hit.label)
-    return Near(document, hit.distance, explanation=hit.explanation)
+def _near(candidates: Iterable[Any], ordered: Iterable[Hit]) -> list[Near]:
+    """The candidates of one query, and where each stands in the order of the answer."""
+    sent = (replace(hit, metadata=dict(hit.metadata), why=None, where=None) for hit in ordered)
+    places = {hit.id: (place, hit) for place, hit in enumerate(sent)}
+    return [Near(hit.distance, *places[hit.id]) for hit in candidates]

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from wordferry.base.arrays import Counts, Int64Array
+from wordferry.base.arrays import Counts, Int64Array, summed
 from wordferry.base.runtime import no_progress, progress_for
 from wordferry.compare.measure import Measure
 from wordferry.encoders.encoder import Encoder, checked, find_encoder, stored_encoder
@@ -95,7 +95,7 @@ class ShardBackend:
         """The hits of every query by words, given as tokens."""
         tokens = [list(some) for some in asked]
         found = self.router.every("best", tokens, replace(ask, progress=None), settings)
-        counts = _summed([counts for _, counts in found.answers])
+        counts = summed([counts for _, counts in found.answers])
         method = "words" if ask.vectors is None else "words and meaning"
         tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
@@ -164,22 +164,21 @@ class ShardBackend:
         found = self.router.every("near", tokens, how, replace(ask, k=first, rerank=None, progress=None))
         options: dict[str, Any] = {"method": method_of(measure, ask), "exact": ask.rerank is None}
         options["missing"] = found.missing
-        counts = _summed([counts for _, counts in found.answers])
+        counts = summed([counts for _, counts in found.answers])
         tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
         for number, some in enumerate(asked):
-            near = _nearest([answers[number] for answers, _ in found.answers], ask.k, first if how.second else None)
+            near = _nearest([answers[number] for answers, _ in found.answers], first)[: ask.k]
             hits.append(Hits((self._near_hit(one, some, last) for one in near), counts=counts, **options))
             tell(number + 1, len(tokens))
         return hits
 
-    def _near_hit(self, near: Near, tokens: LookedUp, how: NamedMeasure) -> Hit:
-        """A found document, explained by the distance and the weights that found it."""
-        why: Any = None if np.isinf(near.value) else partial(self._explained, near.document, tokens, how)
-        hit = self._hit(near.document, tokens, why, False, distance=near.value)
-        if near.explanation is None:
-            return hit
-        return hit.explained(near.explanation.with_texts(tokens.text, near.document.text, self.tokenizer))
+    def _near_hit(self, near: Hit, tokens: LookedUp, how: NamedMeasure) -> Hit:
+        """A hit of a shard, explained by the distance and the weights that found it."""
+        why: Any = None if np.isinf(near.distance or 0.0) else partial(self._explained, near, tokens, how)
+        hit = self._hit(near, tokens, why, False, distance=near.distance)
+        told: Any = near.explanation
+        return hit if told is None else hit.explained(told.with_texts(tokens.text, near.text, self.tokenizer))
 
     def _explained(self, document: Document, tokens: LookedUp, how: NamedMeasure) -> Explanation:
         told: Explanation = self.router.any("explain_texts", (list(tokens), document.text), how)
@@ -310,23 +309,14 @@ def _best_rows(found: Sequence[Candidates], settings: Settings, k: int) -> Candi
     return Candidates(rows, words, np.concatenate(cosines), total).kept(settings.wanted(k, by_meaning=True))
 
 
-def _nearest(found: Sequence[Sequence[Near]], k: int, candidates: int | None) -> list[Near]:
-    """The k nearest of all shards, each of which gives its own in order; ``candidates`` come first by a first distance.
+def _nearest(found: Sequence[Sequence[Near]], candidates: int) -> list[Hit]:
+    """The hits of all shards in their order, of as many candidates as there are by the distance that finds those.
 
     Shards hold the documents in their order, so a tie goes to the earlier shard, and in it to the earlier place.
     """
     every = [(shard, one) for shard, some in enumerate(found) for one in some]
-    best = sorted(every, key=lambda own: own[1].distance)  # which leaves ties as they are
-    if candidates is not None:
-        best = sorted(best[:candidates], key=lambda own: (own[1].second, own[0], own[1].place))
-    return [one for _, one in best[:k]]
-
-
-def _summed(counts: Sequence[dict[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for some in counts:
-        total.update(some)
-    return dict(total)
+    best = sorted(every, key=lambda own: own[1].first)[:candidates]  # sorting leaves ties as they are
+    return [one.hit for _, one in sorted(best, key=lambda own: (own[1].hit.distance, own[0], own[1].place))]
 
 
 def _added(every: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
