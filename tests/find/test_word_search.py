@@ -14,7 +14,7 @@ import wordferry
 from wordferry import find
 from wordferry.errors import InputError
 from wordferry.find.documents import WordCollection
-from wordferry.find.memory import Forms, counted_part
+from wordferry.find.memory import counted, part_of
 from wordferry.find.ranking import Ranker
 from wordferry.find.stems import stemmer
 from wordferry.kernels import reference
@@ -57,12 +57,12 @@ def test_deleted_documents_score_like_a_collection_without_them(
     size = len(documents)
     alive = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
     allowed = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
-    forms = Forms("english")
     living = np.flatnonzero(alive)
     scores = np.zeros(size)
     if len(living):
         scores[living] = expected(query, [documents[row] for row in living], PLAIN)
-    parts = [counted_part(some, forms) for some in (documents[: size // 2], documents[size // 2 :])]
+    rows, forms = counted(documents, stemmer("english"))
+    parts = [part_of(rows.select(some), forms) for some in np.split(np.arange(size), [size // 2])]
     ranker = Ranker(WordCollection(parts, forms, forms.groups, lambda error: error), alive)
     found = ranker.search(query, k, PLAIN, allowed=allowed)
     assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked((scores * allowed).tolist(), k)

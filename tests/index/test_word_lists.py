@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from tests.index.collection import embeddings
 from wordferry.find.documents import WordCollection
-from wordferry.find.memory import Forms, counted_part
+from wordferry.find.memory import counted, part_of
 from wordferry.find.ranking import Ranker
 from wordferry.find.settings import Settings
+from wordferry.find.stems import stemmer
 from wordferry.index import Index
 from wordferry.index.write import segment_writer
 
@@ -57,9 +58,8 @@ def test_stored_lists_equal_lists_of_tokens(
                 again = index.search(asked, k, lift=lift)[0]
                 assert again.counts["pairs"] == len(asked) * len(left) >= again.counts["evaluated"] >= len(again)
                 assert [(hit.id, hit.score) for hit in again] == [(hit.id, hit.score) for hit in hits]
-        forms = Forms("english")
-        part = counted_part([list(doc.text) for doc in left], forms)
-        whole = Ranker(WordCollection([part], forms, forms.groups, lambda error: error))
+        rows, forms = counted([list(doc.text) for doc in left], stemmer("english"))
+        whole = Ranker(WordCollection([part_of(rows, forms)], forms, forms.groups, lambda error: error))
         wanted = whole.search(query, k, Settings().changed(lift=lift))
         if lift:  # the cosines between candidates are summed in the order in which words came
             assert [hit.score for hit in hits] == pytest.approx(wanted.scores.tolist(), rel=1e-12)

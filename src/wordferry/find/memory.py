@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -21,7 +21,7 @@ from wordferry.find.documents import DocumentsPart, FormPlace, WordCollection, s
 from wordferry.find.explaining import ScoreExplanation, explain_score
 from wordferry.find.ranking import Ranker, Ranking
 from wordferry.find.settings import Settings
-from wordferry.find.stems import stemmer
+from wordferry.find.stems import Stemmer, stemmer
 from wordferry.kernels.lists import StoredDocuments, build
 from wordferry.kernels.words import WordDocuments
 from wordferry.texts.records import document_text
@@ -107,13 +107,13 @@ class WordSearch:
         self.tokenizer = as_tokenizer(tokenizer, stop)
         self.settings = settings or Settings()
         self.encoder: Encoder | None = None if encoder is None else find_encoder(encoder)
-        forms = Forms(language)
+        stems = stemmer(language)
         texts: Iterable[Text] = (document_text(one, f"Document {n}") for n, one in enumerate(documents))
         if self.encoder is not None or vectors is not None:
             texts = list(texts)
             vectors = self._vectors(texts, vectors, progress)
-        part = counted_part((marked_words(text, self.tokenizer) for text in texts), forms, vectors)
-        self.collection = Ranker(WordCollection([part], forms, forms.groups, _impossible))
+        rows, forms = counted((marked_words(text, self.tokenizer) for text in texts), stems)
+        self.collection = Ranker(WordCollection([part_of(rows, forms, vectors)], forms, forms.groups, _impossible))
 
     def __len__(self) -> int:
         return len(self.collection.source)
@@ -157,64 +157,35 @@ def _impossible(error: Exception) -> Exception:
 
 
 class Forms:
-    """Words, their numbers, and the stem that each belongs to; it only grows.
+    """Words, their numbers, and the stem that each belongs to.
 
-    >>> forms = Forms("english", ["heat", "heating", "cat"])
+    >>> forms = Forms(stemmer("english"), ["heat", "heating", "cat"])
     >>> forms.place("heated"), forms.place("cat"), forms.place("dog")
     (FormPlace(group=0, form=-1), FormPlace(group=1, form=2), None)
     """
 
-    def __init__(self, language: str = "english", words: Iterable[str] = ()) -> None:
-        self.language = language
-        self._stems = stemmer(language)
-        self._mutex = Lock()
-        self._numbers: dict[str, int] = {}
-        self._groups: dict[str, int] = {}
-        self._forms: list[list[int]] = []
-        """The words of each stem."""
-        self._words: list[str] = []
-        self._group_of: list[int] = []
-        self._array: Int32Array | None = None
-        self.grow(words)
-
-    def __len__(self) -> int:
-        return len(self._group_of)
+    def __init__(self, stems: Stemmer, words: Sequence[str]) -> None:
+        self._words, self._numbers = words, {word: number for number, word in enumerate(words)}
+        self._stems, self._mutex = stems, Lock()
+        groups = _numbering()
+        self.group_of: Int32Array = np.array([groups[stem] for stem in stems(words)], dtype=np.int32)
+        """The stem of every word, by its number."""
+        self.stop: Int64Array = np.flatnonzero([is_marked(word) for word in words]).astype(np.int64)
+        """The stop words."""
+        self._groups = dict(groups)
+        self._order = np.argsort(self.group_of, kind="stable").astype(np.int32)
+        self._ends = np.cumsum(np.bincount(self.group_of, minlength=self.groups))
 
     @property
     def groups(self) -> int:
         """How many stems there are."""
-        return len(self._forms)
-
-    def grow(self, words: Iterable[str]) -> None:
-        """Number words that are new, in the order in which they come."""
-        with self._mutex:
-            new = [word for word in dict.fromkeys(words) if word not in self._numbers]
-            groups, forms = self._groups, self._forms
-            for word, stem in zip(new, self._stems(new), strict=True):
-                group = groups.get(stem, -1)
-                if group < 0:
-                    group = groups[stem] = len(forms)
-                    forms.append([])
-                number = len(self._words)
-                self._group_of.append(group)
-                forms[group].append(number)
-                self._words.append(word)
-                self._numbers[word] = number  # last: whoever finds the word finds all of it
-
-    def numbers(self, words: Sequence[str]) -> list[int]:
-        """The numbers of words, new ones being numbered."""
-        known = self._numbers
-        try:
-            return [known[word] for word in words]
-        except KeyError:
-            self.grow(words)
-            return [known[word] for word in words]
+        return len(self._groups)
 
     def place(self, word: str) -> FormPlace | None:
         """The stem and the form of a word of a query; None when no document has any form of it."""
         number = self._numbers.get(word)
         if number is not None:
-            return FormPlace(self._group_of[number], number)
+            return FormPlace(int(self.group_of[number]), number)
         with self._mutex:  # compiled stemmers are not made for several threads
             group = self._groups.get(self._stems([word])[0])
         return None if group is None else FormPlace(group, -1)
@@ -223,41 +194,37 @@ class Forms:
         """A word by its number."""
         return self._words[number]
 
-    @property
-    def stop(self) -> Int64Array:
-        """The stop words."""
-        return np.array([number for number, word in enumerate(self._words) if is_marked(word)], dtype=np.int64)
-
     def words_of(self, group: int) -> Int32Array:
         """The words of a stem, ascending."""
-        return np.array(self._forms[group], dtype=np.int32)
-
-    @property
-    def group_of(self) -> Int32Array:
-        """The stem of every word, by its number."""
-        with self._mutex:
-            if self._array is None or len(self._array) != len(self._group_of):
-                self._array = np.array(self._group_of, dtype=np.int32)
-            return self._array
+        return self._order[self._ends[group - 1] if group else 0 : self._ends[group]]
 
 
-def counted_part(
-    documents: Iterable[Sequence[str]], forms: Forms, vectors: Float32Array | None = None
-) -> DocumentsPart:
-    """Documents in memory, given by their words; new words are numbered."""
-    indptr, words, counts = [0], [], []
+def _numbering() -> defaultdict[str, int]:
+    """Numbers what it is asked for, in the order in which it comes."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
+
+
+def counted(documents: Iterable[Sequence[str]], stems: Stemmer) -> tuple[Counts, Forms]:
+    """Documents, given by their words, as bags; and their words, numbered in the order in which they come."""
+    numbers, indptr, words, counts = _numbering(), [0], [], []
     for number, tokens in enumerate(documents):
         if number % _CHECK_EVERY == 0:
             check_cancelled()
-        bag = Counter(forms.numbers(tokens))
+        bag = Counter(numbers[token] for token in tokens)
         own = sorted(bag)
         words += own
         counts += [bag[word] for word in own]
         indptr.append(len(words))
     rows = Counts(np.array(indptr, np.int64), np.array(words, np.int32), np.array(counts, np.int32))
-    counted = np.where(np.isin(rows.words, forms.stop), 0, rows.counts)
-    lengths, group_of = rows._replace(counts=counted).totals.astype(np.float32), forms.group_of
-    df = stems_among(rows, group_of, forms.groups)
+    return rows, Forms(stems, list(numbers))
+
+
+def part_of(rows: Counts, forms: Forms, vectors: Float32Array | None = None) -> DocumentsPart:
+    """Documents in memory, given as bags."""
+    lengths = rows._replace(counts=np.where(np.isin(rows.words, forms.stop), 0, rows.counts)).totals.astype(np.float32)
+    df = stems_among(rows, forms.group_of, forms.groups)
     stored = StoredDocuments(build(*rows).view, *rows)
     groups = np.arange(forms.groups, dtype=np.int32)
     codes = None if vectors is None else Codes.of(vectors)
