@@ -27,12 +27,12 @@ import wordferry
 from tests.web.conftest import open_client, serving
 from tests.web.test_process import _write
 from wordferry.base.runtime import check_cancelled
-from wordferry.errors import Cancelled
+from wordferry.errors import Cancelled, InputError
 from wordferry.web import service
 from wordferry.web.comparing import TextPairs
 from wordferry.web.engine import SearchQuery, ServedIndex
 from wordferry.web.settings import Limits
-from wordferry.web.work import Sizes, TooMuch, WorkEstimate, of_explanation, of_pair, of_search
+from wordferry.web.work import Sizes, WorkEstimate, of_explanation, of_pair, of_search
 from wordferry.web.workers import Batcher, Workers
 from wordferry.words.related.whole import related_of
 
@@ -405,15 +405,15 @@ def test_estimates_grow_with_what_is_asked() -> None:
     assert of_texts(None, 10, k=1_000).steps > 10 * of_texts(None, 10).steps
     assert of_texts(None, 10, k=1_000, explain=True).steps > 2 * of_texts(None, 10, k=1_000).steps
     assert not of_texts(None, *[10] * 64, k=1_000).light(Limits())
-    with pytest.raises(TooMuch, match="for 1001 hits explained is about"):
+    with pytest.raises(InputError, match="for 1001 hits explained is about"):
         of_texts(None, *[10] * 64, k=1_000, explain=True).check(Limits())
-    with pytest.raises(TooMuch, match=r"about 4\.5 times"):
+    with pytest.raises(InputError, match=r"about 4\.5 times"):
         of_texts("wmd", 10_000, sizes=Sizes(10, 60_000)).check(Limits())
     assert of_pair(["wmd", "act"], 10, 10).steps > of_pair(["wmd"], 10, 10).steps
-    with pytest.raises(TooMuch, match="about 2,000 times"):
+    with pytest.raises(InputError, match="about 2,000 times"):
         of_explanation("wmd", 100_000, 100_000, 0).check(Limits(work_bytes=160 * 5e6))
     assert not of_explanation("wmd", 1, 1, 1_000_000).light(Limits())
-    with pytest.raises(TooMuch, match="rel-rwmd"):
+    with pytest.raises(InputError, match="rel-rwmd"):
         of_texts("wmd", *[12_528] * 16, sizes=Sizes(20_000, 5_000)).check(Limits())
 
 

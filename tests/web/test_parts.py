@@ -7,9 +7,10 @@ import threading
 from collections.abc import Sequence
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from wordferry.errors import InputError
-from wordferry.web.memory import Memory, Refused, Share
+from wordferry.web.memory import Memory, Share
 from wordferry.web.metrics import Histogram, Metrics
 from wordferry.web.settings import Limits, Settings, is_loopback
 from wordferry.web.workers import Batcher, Overloaded, Workers
@@ -183,13 +184,13 @@ def test_memory_is_shared_and_given_back() -> None:
     first.hold(60 << 10)
     assert memory.held == 0
     first.hold(700 << 10)
-    with pytest.raises(Refused, match="Too many large requests"):
+    with pytest.raises(HTTPException, match="Too many large requests"):
         second.hold(400 << 10)
     small.answer(b"x" * (60 << 10))
     first.release()
     second.release()
     second.answer(b"x" * (400 << 10))
-    with pytest.raises(Refused, match="more than the 614400 bytes"):
+    with pytest.raises(HTTPException, match="more than the 614400 bytes"):
         second.answer(b"x" * (300 << 10))
     second.release()
     assert memory.held == 0

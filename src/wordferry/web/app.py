@@ -10,18 +10,17 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.exceptions import HTTPException
 
 from wordferry import __version__
 from wordferry.errors import Cancelled, FormatError, LockedError, NotFound, ReplacedError, StorageError, WordferryError
 from wordferry.web import routes
 from wordferry.web.guard import Guard, access_log, log_line
-from wordferry.web.memory import Refused
 from wordferry.web.service import Service
 from wordferry.web.settings import Settings
 from wordferry.web.workers import Overloaded
 
-_ERRORS = (RequestValidationError, StarletteHTTPException, Refused, Overloaded, WordferryError)
+_ERRORS = (RequestValidationError, HTTPException, Overloaded, WordferryError)
 
 
 def create_app(index: Any, settings: Settings | None = None) -> FastAPI:
@@ -56,30 +55,28 @@ def create_app(index: Any, settings: Settings | None = None) -> FastAPI:
 async def _answer_error(request: Request, error: Exception) -> Response:
     """An error as ``{"error": text}`` with the right status."""
     refusal = _refusal(error)
-    return JSONResponse({"error": refusal.text}, refusal.status, headers=refusal.headers)
+    return JSONResponse({"error": refusal.detail}, refusal.status_code, headers=refusal.headers)
 
 
-def _refusal(error: Any) -> Refused:
+def _refusal(error: Any) -> HTTPException:
     """The answer to a request that has failed."""
-    if isinstance(error, Refused):
+    if isinstance(error, HTTPException):
         return error
     if isinstance(error, RequestValidationError):
-        return Refused(400, describe_validation(error))
-    if isinstance(error, StarletteHTTPException):
-        return Refused(error.status_code, str(error.detail), dict(error.headers or {}))
+        return HTTPException(400, describe_validation(error))
     if isinstance(error, Overloaded):
         kind = "heavy requests" if str(error) == "heavy" else "requests"
-        return Refused(503, f"Too many {kind} are waiting. Ask again in a moment.", {"retry-after": "1"})
+        return HTTPException(503, f"Too many {kind} are waiting. Ask again in a moment.", {"retry-after": "1"})
     if isinstance(error, Cancelled):  # only a service that stops cancels what somebody waits for
-        return Refused(503, "The service is shutting down.", {"retry-after": "5"})
+        return HTTPException(503, "The service is shutting down.", {"retry-after": "5"})
     if isinstance(error, ReplacedError | FormatError):  # nothing that a client did, nor can mend
         access_log.error(log_line({"level": "error", "message": str(error)}))
         gone = "was moved or removed" if isinstance(error, ReplacedError) else "cannot be read"
         text = f"The index behind this service {gone}. Whoever runs the service finds more in its log."
-        return Refused(503, text, {"retry-after": "60"})
+        return HTTPException(503, text, {"retry-after": "60"})
     if isinstance(error, LockedError | StorageError):
-        return Refused(503, str(error), {"retry-after": "5"})
-    return Refused(404 if isinstance(error, NotFound) else 422, str(error))
+        return HTTPException(503, str(error), {"retry-after": "5"})
+    return HTTPException(404 if isinstance(error, NotFound) else 422, str(error))
 
 
 def describe_validation(error: RequestValidationError) -> str:

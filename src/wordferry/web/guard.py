@@ -12,7 +12,11 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
 
-from wordferry.web.memory import Memory, Refused, Share, share_of_request
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from wordferry.web.memory import Memory, Share, share_of_request
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Limits, Settings, is_loopback
 
@@ -30,20 +34,19 @@ _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:@/\[\]]+)(:\d{1,5})?")
 _PIECE = 64 << 10
 """Bytes of an answer that are sent at once: only these are beside those that wait to be sent."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"})
-_HEADERS = [
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
-        b"trusted-types 'none'",
-    ),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
-]
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+"""What every answer has that says nothing else itself."""
 
 
 def log_line(facts: dict[str, Any]) -> str:
@@ -52,8 +55,13 @@ def log_line(facts: dict[str, Any]) -> str:
     return json.dumps({"time": now, **facts})
 
 
-class Gone(Exception):
-    """The client went away before its answer."""
+class JsonLines(logging.Formatter):
+    """Makes every line of the log one JSON object; our own access lines are so already."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        if record.name == access_log.name:
+            return record.getMessage()
+        return log_line({"level": record.levelname.lower(), "message": record.getMessage()})
 
 
 class Guard:
@@ -82,7 +90,7 @@ class Guard:
             connection.begin(_length(scope))
         try:
             error = await self._answered(scope, receive, answer)
-        except Gone:
+        except ClientDisconnect:
             answer.status = answer.status or _GONE
         finally:
             share.release()
@@ -99,18 +107,18 @@ class Guard:
             self._check_token(scope)
             async with asyncio.timeout(self._settings.limits.seconds) as answer.clock:
                 await self._let_in(scope, receive, answer)
-        except Refused as refusal:
+        except HTTPException as refusal:
             await answer.refuse(refusal)
         except TimeoutError:
             seconds = self._settings.limits.seconds
             text = f"The request took longer than the {seconds:g} s allowed. Ask for less, or again later."
-            await answer.refuse(Refused(503, text, {"retry-after": "5"}))
+            await answer.refuse(HTTPException(503, text, {"retry-after": "5"}))
         except asyncio.CancelledError:
-            await answer.refuse(Refused(503, "The service is shutting down.", {"retry-after": "5"}))
-        except Gone:
+            await answer.refuse(HTTPException(503, "The service is shutting down.", {"retry-after": "5"}))
+        except ClientDisconnect:
             raise
         except Exception as problem:
-            await answer.refuse(Refused(500, "Something went wrong here, and was written to the service's log."))
+            await answer.refuse(HTTPException(500, "Something went wrong here, and was written to the service's log."))
             return problem
         return None
 
@@ -124,7 +132,7 @@ class Guard:
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done() and not answer.ended:
-                raise Gone
+                raise ClientDisconnect
             await work
         finally:
             gone.cancel()
@@ -142,13 +150,13 @@ class Guard:
         """Lead from the root path to the page, whose address ends with a slash: what it refers to is relative."""
         root = self._settings.root_path
         if root and scope["path"] == root:
-            raise Refused(308, f"The page is at {root}/.", {"location": f"{root}/"})
+            raise HTTPException(308, f"The page is at {root}/.", {"location": f"{root}/"})
 
     def _check_room(self, scope: Scope, answer: _Reply) -> None:
         """Refuse requests on connections above the limit, except /healthz."""
         if answer.connection is not None and answer.connection.surplus and _path(scope) != "/healthz":
             text = "Too many connections are open. Close some, or ask again later."
-            raise Refused(503, text, {"retry-after": "5", "connection": "close"})
+            raise HTTPException(503, text, {"retry-after": "5", "connection": "close"})
 
     def _check_host(self, scope: Scope) -> None:
         """Without a token only this machine's own names are answered, else a web page elsewhere could rebind to us."""
@@ -158,7 +166,9 @@ class Guard:
         found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
         if found is None or not is_loopback(found["name"].lower()):
             shown = ", ".join(hosts)[:200]
-            raise Refused(400, f"This service answers on this machine only, but was called as {shown!r}. Set a token.")
+            raise HTTPException(
+                400, f"This service answers on this machine only, but was called as {shown!r}. Set a token."
+            )
 
     def _check_token(self, scope: Scope) -> None:
         """Everything needs the reader's right, but for the page's own files and health."""
@@ -169,7 +179,7 @@ class Guard:
             text = "A token is needed: send the header 'Authorization: Bearer <token>'."
             if bearer(scope) is not None:
                 text = "This token is not the right one: it is neither the reader's nor the writer's."
-            raise Refused(401, text, {"www-authenticate": "Bearer"})
+            raise HTTPException(401, text, {"www-authenticate": "Bearer"})
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """The whole body; refused as soon as it is known to be too large.
@@ -178,7 +188,7 @@ class Guard:
         """
         limits = self._settings.limits
         ending = {"connection": "close"} if _header(scope, b"expect") else None
-        too_large = Refused(413, f"The body may have {limits.body_bytes} bytes at most.", ending)
+        too_large = HTTPException(413, f"The body may have {limits.body_bytes} bytes at most.", ending)
         if (_length(scope) or 0) > limits.body_bytes:
             raise too_large
         parts: list[bytes] = []
@@ -188,7 +198,7 @@ class Guard:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Gone
+                        raise ClientDisconnect
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > limits.body_bytes:
@@ -198,7 +208,7 @@ class Guard:
                         return b"".join(parts)
         except TimeoutError:
             text = f"The body did not come within {limits.body_seconds:g} s."
-            raise Refused(408, text, {"connection": "close"}) from None
+            raise HTTPException(408, text, {"connection": "close"}) from None
 
     def _record(self, scope: Scope, status: int, seconds: float, error: Exception | None) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -238,11 +248,9 @@ class _Reply:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = list(message.get("headers", []))
-            names = {name.lower() for name, _ in headers}
-            message["headers"] = headers + [pair for pair in _HEADERS if pair[0] not in names]
-            if b"cache-control" not in names:
-                message["headers"].append((b"cache-control", b"no-store"))
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
         elif not message.get("more_body", False):
             self.ended = True
         if self.clock is not None and not self.clock.expired():
@@ -254,7 +262,7 @@ class _Reply:
         except TimeoutError:
             if self.connection is not None:
                 self.connection.drop()
-            raise Gone from None
+            raise ClientDisconnect from None
 
     async def _send_pieces(self, message: Message) -> None:
         body = message.get("body", b"")
@@ -266,15 +274,15 @@ class _Reply:
         if self.ended and self.connection is not None:
             await self.connection.drained()
 
-    async def refuse(self, refusal: Refused) -> None:
+    async def refuse(self, refusal: HTTPException) -> None:
         """Send an error as JSON, unless an answer has begun."""
         if self.status:
             return
         self.clock = None  # it has ended
-        body = json.dumps({"error": refusal.text}).encode()
+        body = json.dumps({"error": refusal.detail}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        headers += [(name.encode(), value.encode()) for name, value in refusal.headers.items()]
-        await self.send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+        headers += [(name.encode(), value.encode()) for name, value in (refusal.headers or {}).items()]
+        await self.send({"type": "http.response.start", "status": refusal.status_code, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
 
 
@@ -327,11 +335,11 @@ def check_writer(settings: Settings, scope: Scope) -> None:
     if settings.may_write(token):
         return
     if settings.writer_token is None:
-        raise Refused(403, "This service is read-only: it was started without a writer token.")
+        raise HTTPException(403, "This service is read-only: it was started without a writer token.")
     if token is None:
         text = "Writing needs the writer token: send the header 'Authorization: Bearer <token>'."
-        raise Refused(401, text, {"www-authenticate": "Bearer"})
-    raise Refused(403, "Writing needs the writer token, and this is not it.")
+        raise HTTPException(401, text, {"www-authenticate": "Bearer"})
+    raise HTTPException(403, "Writing needs the writer token, and this is not it.")
 
 
 def _header(scope: Scope, name: bytes) -> str:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+from starlette.exceptions import HTTPException
+
 from wordferry.web.settings import Limits
 
 _SMALL = 64 << 10
 """Bytes that a request may hold whatever the others do."""
-
-
-class Refused(Exception):
-    """A request that does not get in, or gets no answer: status, text, and a header or two."""
-
-    def __init__(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(text)
-        self.status, self.text, self.headers = status, text, headers or {}
 
 
 class Memory:
@@ -36,7 +30,9 @@ class Share:
         self._size += size
         wanted = self._size if self._size > _SMALL else 0
         if self._memory.held + wanted - self._taken > self._memory.limits.held_bytes:
-            raise Refused(503, "Too many large requests are under way. Ask again in a moment.", {"retry-after": "2"})
+            raise HTTPException(
+                503, "Too many large requests are under way. Ask again in a moment.", {"retry-after": "2"}
+            )
         self._memory.held += wanted - self._taken
         self._taken = wanted
 
@@ -57,9 +53,9 @@ class Share:
 share_of_request: ContextVar[Share] = ContextVar("wordferry_share")
 
 
-def too_large(limits: Limits) -> Refused:
+def too_large(limits: Limits) -> HTTPException:
     """The error for an answer above the limit."""
     text = f"The answer would have more than the {limits.answer_bytes} bytes that one may have."
-    return Refused(
+    return HTTPException(
         413, f"{text} Ask for fewer hits, documents or texts at a time; offset and after bring the next ones."
     )

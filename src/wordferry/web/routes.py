@@ -6,7 +6,6 @@ made for each service, with its limits.
 
 import math
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import nullcontext
 from importlib import resources
 from inspect import signature
 from typing import Annotated, Any, Literal
@@ -59,16 +58,13 @@ def _route(service: Service, *, writing: bool = False) -> type[APIRoute]:
 
     class Route(APIRoute):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handler = super().get_route_handler()
-
-            if self.body_field is not None:
-                handler = _of_body(self.endpoint)
+            handler = super().get_route_handler() if self.body_field is None else _of_body(self.endpoint)
 
             async def handle(request: Request) -> Response:
                 if writing:
                     check_writer(service.settings, request.scope)
-                with writer_admitted() if writing else nullcontext():
-                    return await service.answered(lambda: handler(request))
+                    writer_admitted.set(True)
+                return await service.answered(lambda: handler(request))
 
             return handle
 

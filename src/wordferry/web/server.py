@@ -11,21 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from wordferry.base.runtime import optional_import
-from wordferry.web.guard import log_line
 from wordferry.web.settings import Limits, Settings
 
 _FILES = 256
 """Files that the process may need beside its connections."""
 _BACKLOG = 256
-
-
-class _JsonLines(logging.Formatter):
-    """Every line on stderr is one JSON object; our own access lines are so already."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        if record.name == "wordferry.access":
-            return record.getMessage()
-        return log_line({"level": record.levelname.lower(), "message": record.getMessage()})
 
 
 def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
@@ -39,9 +29,10 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
     optional_import("orjson", "serve")
     from wordferry.web.app import create_app
     from wordferry.web.connections import protocol_class
+    from wordferry.web.guard import JsonLines
 
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonLines())
+    handler.setFormatter(JsonLines())
     for name, level in (("wordferry.access", logging.ERROR if quiet else logging.INFO), ("uvicorn", logging.INFO)):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]

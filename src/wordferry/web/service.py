@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -42,17 +42,8 @@ _FRESH_SECONDS = 0.25
 _OLD_SECONDS = 5.0
 _REPLACED = 4
 """How often a request begins again because the index was replaced under it."""
-_admitted: ContextVar[bool] = ContextVar("wordferry_writer", default=False)
-
-
-@contextmanager
-def writer_admitted() -> Iterator[None]:
-    """Within it, a request has shown that it may write."""
-    token = _admitted.set(True)
-    try:
-        yield
-    finally:
-        _admitted.reset(token)
+writer_admitted: ContextVar[bool] = ContextVar("wordferry_writer", default=False)
+"""Whether the request that is answered here, by a task of its own, has shown that it may write."""
 
 
 class Service:
@@ -134,7 +125,7 @@ class Service:
 
         Only a route of the writing router gets here: one put elsewhere by mistake fails instead of being open.
         """
-        if not _admitted.get():
+        if not writer_admitted.get():
             raise RuntimeError("a route that writes must be on the writing router")
         return await asyncio.shield(asyncio.create_task(self._writer.run(_json, call, *arguments)))
 

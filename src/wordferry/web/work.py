@@ -33,10 +33,6 @@ _CONDITION = 20.0
 """Steps of one condition of a filter on one document."""
 
 
-class TooMuch(InputError):
-    """A request that asks for more work than the service allows."""
-
-
 class Sizes(NamedTuple):
     """How much there is to search in."""
 
@@ -58,7 +54,7 @@ class WorkEstimate:
         """Itself, when the limits allow it."""
         times = max(self.steps / limits.work, self.bytes / limits.work_bytes)
         if times > 1:
-            raise TooMuch(
+            raise InputError(
                 f"{self.fields}: {self.what} is about {_rounded(times)} times the work that one request may ask for. "
                 "Send fewer or shorter texts, ask for fewer hits, or choose a distance that is cheaper, such as "
                 "rel-rwmd."
