@@ -74,30 +74,30 @@ double select_tile(const In<float, 2>& products, const Ids& row_ids, const Ids& 
   return sum;
 }
 
-void rank(const PointsView& points, Candidates& candidates, const Ids& words, const Out<std::int32_t, 2>& own,
-          const Out<double, 2>& distances, int threads) {
+std::pair<Made<std::int32_t, 2>, Made<double, 2>> rank(const PointsView& points, Candidates& candidates,
+                                                       const Ids& words, int threads) {
   require(points.rows() == candidates.n, "points and candidates must be of the same words");
-  require(own.length() == words.length() && own.length(1) == candidates.r, "own needs r places for each word");
-  require(distances.length() == words.length() && distances.length(1) == candidates.r,
-          "distances needs r places for each word");
+  auto own = make_array(std::int32_t{-1}, words.length(), candidates.r);
+  auto distances = make_array(0.0, words.length(), candidates.r);
   run_native([&](Watch& watch) {
     require_range(words, 0, candidates.n, "an id is not among the words");
     rank_candidates(points.get(), candidates, words.data(), words.length(), thread_limit(threads), own.data(),
                     distances.data(), watch);
   });
+  return {own, distances};
 }
 
-void distances_of_pairs(const Vectors& a, const Vectors& b, const Ids& rows, const Ids& columns, int threads,
-                        const Out<double>& out) {
+Made<double> distances_of_pairs(const Vectors& a, const Vectors& b, const Ids& rows, const Ids& columns, int threads) {
   require(a.length(1) == b.length(1), "vectors must have the same dimensions");
-  require(rows.length() == columns.length() && rows.length() == out.length(),
-          "one row, column and place for each pair");
+  require(rows.length() == columns.length(), "one row and one column for each pair");
+  auto out = make_array(0.0, rows.length());
   run_native([&](Watch& watch) {
     require_range(rows, 0, a.length(), "a row that is not there");
     require_range(columns, 0, b.length(), "a column that is not there");
     pair_distances(a.data(), b.data(), a.length(1), rows.data(), columns.data(), rows.length(), thread_limit(threads),
                    out.data(), watch);
   });
+  return out;
 }
 
 float checked_product_error(std::int64_t dimensions) {
@@ -105,14 +105,14 @@ float checked_product_error(std::int64_t dimensions) {
   return product_error(dimensions);
 }
 
-void centroids_near(const In<float, 2>& products, const In<float>& half_norms, const Out<std::int32_t, 2>& out) {
+Made<std::int32_t, 2> centroids_near(const In<float, 2>& products, const In<float>& half_norms, std::int64_t count) {
   require(half_norms.length() == products.length(1), "one norm for each centroid");
-  require(out.length() == products.length(), "out needs a row for each row of products");
-  require(out.length(1) >= 1 && out.length(1) <= products.length(1), "at least one, and not more than all centroids");
+  require(count >= 1 && count <= products.length(1), "at least one, and not more than all centroids");
+  auto out = make_array(std::int32_t{0}, products.length(), count);
   run_native([&](Watch&) {
-    nearest_centroids(products.data(), half_norms.data(), products.length(), products.length(1), out.length(1),
-                      out.data());
+    nearest_centroids(products.data(), half_norms.data(), products.length(), products.length(1), count, out.data());
   });
+  return out;
 }
 
 std::tuple<Made<std::int64_t>, Made<std::int32_t>, Made<float>> graph_of(const In<std::int32_t, 2>& own,
@@ -141,12 +141,13 @@ void bind_related(nb::module_& m) {
       .def("unchanged", &unchanged, "own"_in, "same"_in, "Which of these lists are as they were seeded.");
   m.def("select_tile", &select_tile, "products"_in, "row_ids"_in, "column_ids"_in, "mirror"_a, "overlapping"_a,
         "points"_a, "candidates"_a, "Select from a tile of inner products; the sum of its distances.");
-  m.def("rank_candidates", &rank, "points"_a, "candidates"_a, "words"_in, "own"_in, "distances"_in, "threads"_a,
-        "The candidates of some words by (true distance, id).");
-  m.def("pair_distances", &distances_of_pairs, "a"_in, "b"_in, "rows"_in, "columns"_in, "threads"_a, "out"_in,
-        "True distances of pairs of vectors.");
+  m.def("rank_candidates", &rank, "points"_a, "candidates"_a, "words"_in, "threads"_a,
+        "Own neighbours of some words by (true distance, id), and these distances; -1 and inf where there are fewer.");
+  m.def("pair_distances", &distances_of_pairs, "a"_in, "b"_in, "rows"_in, "columns"_in, "threads"_a,
+        "True distances between a[rows] and b[columns], from differences in float64.");
   m.def("product_error", &checked_product_error, "dimensions"_a);
-  m.def("nearest_centroids", &centroids_near, "products"_in, "half_norms"_in, "out"_in);
+  m.def("nearest_centroids", &centroids_near, "products"_in, "half_norms"_in, "count"_a,
+        "The nearest centroids of each row, nearest first, from inner products and half squared norms.");
   m.def("union_graph", &graph_of, "own"_in, "distances"_in,
         "indptr, indices and data of the graph that joins i and j when either lists the other.");
 }

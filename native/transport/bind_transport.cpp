@@ -183,16 +183,14 @@ Proof solve(Solver& solver, const std::int64_t* supply, int m, const std::int64_
   return solver.solve();
 }
 
-std::tuple<Proof, double, std::int64_t, std::int64_t> solve_one(
-    const Longs& supply, const Longs& demand, const In<double, 2>& costs, const Out<double>& source_duals,
-    const Out<double>& sink_duals, const Out<std::int32_t>& plan_source, const Out<std::int32_t>& plan_sink,
-    const Out<std::int64_t>& plan_mass) {
+// A solved problem: the proof, its cost, pivots, the arcs of the plan by source, sink and mass, and the duals.
+using Solved = std::tuple<Proof, double, std::int64_t, Made<std::int32_t>, Made<std::int32_t>, Made<std::int64_t>,
+                          Made<double>, Made<double>>;
+
+Solved solve_one(const Longs& supply, const Longs& demand, const In<double, 2>& costs) {
   require_size(supply.length(), demand.length());
   const auto m = static_cast<int>(supply.length()), n = static_cast<int>(demand.length());
   require(costs.length() == m && costs.length(1) == n, "costs needs a row for each source, a column for each sink");
-  require(source_duals.length() == m && sink_duals.length() == n, "one dual for each source and sink");
-  require(plan_source.length() >= m + n && plan_sink.length() >= m + n && plan_mass.length() >= m + n,
-          "the plan needs room for as many arcs as there are sources and sinks");
   std::optional<Solver> held;
   Proof proof = Proof::failed;
   run_native([&](Watch& watch) {
@@ -200,27 +198,40 @@ std::tuple<Proof, double, std::int64_t, std::int64_t> solve_one(
     proof = solve(held.emplace(watch), supply.data(), m, demand.data(), n, costs.data(), watch);
   });
   const Solver& solver = *held;
-  if (proof == Proof::failed) return {proof, 0.0, 0, 0};
-  std::copy_n(solver.source_duals(), m, source_duals.data());
-  std::copy_n(solver.sink_duals(), n, sink_duals.data());
-  std::size_t count = 0;
-  for (const Solver::Flow& flow : solver.plan()) {
-    plan_source.data()[count] = flow.source;
-    plan_sink.data()[count] = flow.sink;
-    plan_mass.data()[count++] = flow.mass;
+  const bool solved = proof != Proof::failed;
+  auto source_duals = make_array(0.0, m), sink_duals = make_array(0.0, n);
+  std::vector<std::int32_t> sources, sinks;
+  std::vector<std::int64_t> masses;
+  if (solved) {
+    std::copy_n(solver.source_duals(), m, source_duals.data());
+    std::copy_n(solver.sink_duals(), n, sink_duals.data());
+    for (const Solver::Flow& flow : solver.plan()) {
+      sources.push_back(flow.source);
+      sinks.push_back(flow.sink);
+      masses.push_back(flow.mass);
+    }
   }
-  return {proof, solver.total(), solver.pivots(), static_cast<std::int64_t>(count)};
+  return {proof,
+          solved ? solver.total() : 0.0,
+          solved ? solver.pivots() : 0,
+          as_array(std::move(sources)),
+          as_array(std::move(sinks)),
+          as_array(std::move(masses)),
+          source_duals,
+          sink_duals};
 }
 
-void solve_many(const In<std::int64_t, 2>& supply, const In<std::int64_t, 2>& demand, const In<double, 3>& costs,
-                const Out<double>& total, const Out<std::int64_t>& pivots, const Out<std::int32_t>& proof,
-                int threads) {
+std::tuple<Made<double>, Made<std::int64_t>, Made<std::int32_t>> solve_many(const In<std::int64_t, 2>& supply,
+                                                                            const In<std::int64_t, 2>& demand,
+                                                                            const In<double, 3>& costs, int threads) {
   require_size(supply.length(1), demand.length(1));
   const std::int64_t count = supply.length();
   const auto m = static_cast<int>(supply.length(1)), n = static_cast<int>(demand.length(1));
   require(demand.length() == count && costs.length() == count, "as many demands and costs as supplies");
   require(costs.length(1) == m && costs.length(2) == n, "costs needs a row for each source, a column for each sink");
-  require(total.length() == count && pivots.length() == count && proof.length() == count, "a place for each problem");
+  auto total = make_array(0.0, count);
+  auto pivots = make_array(std::int64_t{0}, count);
+  auto proof = make_array(std::int32_t{0}, count);
   const int limit = thread_limit(threads);
   run_native([&](Watch& watch) {
     for (std::int64_t k = 0; k < count; ++k) require_masses(supply.data() + k * m, m, demand.data() + k * n, n);
@@ -235,17 +246,19 @@ void solve_many(const In<std::int64_t, 2>& supply, const In<std::int64_t, 2>& de
     };
     for_blocks(count, limit, body, watch);
   });
+  return {total, pivots, proof};
 }
 
-// One soft plan: its cost, a lower bound on the optimum, the mass that scaling missed, and rounds.
-std::tuple<double, double, double, int> soft_plan(const In<double>& supply, const In<double>& demand,
-                                                  const In<float, 2>& costs, const TransportRule& rule,
-                                                  const Out<double, 2>& plan) {
+// One soft plan, its cost, a lower bound on the optimum, the mass that scaling missed, and rounds.
+std::tuple<Made<double, 2>, double, double, double, int> soft_plan(const In<double>& supply, const In<double>& demand,
+                                                                   const In<float, 2>& costs,
+                                                                   const TransportRule& rule) {
   require_size(supply.length(), demand.length());
   const auto m = static_cast<int>(supply.length()), n = static_cast<int>(demand.length());
-  require(costs.length() == m && costs.length(1) == n && plan.length() == m && plan.length(1) == n,
-          "costs and plan need a row for each source, a column for each sink");
-  std::tuple<double, double, double, int> found;
+  require(costs.length() == m && costs.length(1) == n, "costs needs a row for each source, a column for each sink");
+  auto plan = make_array(0.0, m, n);
+  double value = 0, bound = 0, error = 0;
+  int rounds = 0;
   run_native([&](Watch& watch) {
     const int width = padded(n);
     std::vector<float> rows(at(m) * at(width), std::numeric_limits<float>::infinity());
@@ -255,25 +268,24 @@ std::tuple<double, double, double, int> soft_plan(const In<double>& supply, cons
     require(cost_range(rows.data(), m, n, width).finite, "costs must be finite");
     const SinkhornProblem problem{m, n, width, rows.data(), supply.data(), demand.data()};
     Sinkhorn soft(rule.soft, watch);
-    const double value = soft.solve(problem);
+    value = soft.solve(problem);
     for (int i = 0; i < m; ++i) std::copy_n(soft.plan() + at(i) * at(width), n, plan.data() + at(i) * at(n));
-    found = {value, soft.lower_bound(problem), soft.error(), soft.rounds()};
+    bound = soft.lower_bound(problem), error = soft.error(), rounds = soft.rounds();
   });
-  return found;
+  return {plan, value, bound, error, rounds};
 }
 
 // Shares out the mass of each row over its ways, from starts[row] on, those of most affinity first; the last of them
 // takes what is left. A way joins an entry of first and one of second, which give it no more than they have.
-std::int64_t share_out(const Longs& starts, const Longs& ones, const Longs& others, const In<double>& affinity,
-                       const In<double>& masses, const Out<double>& first, const Out<double>& second,
-                       const Out<std::int64_t>& kept, const Out<double>& taken) {
+std::pair<Made<std::int64_t>, Made<double>> share_out(const Longs& starts, const Longs& ones, const Longs& others,
+                                                      const In<double>& affinity, const In<double>& masses,
+                                                      const Out<double>& first, const Out<double>& second) {
   const std::int64_t rows = masses.length(), ways = ones.length();
   require(starts.length() == rows + 1, "one start for each row, and the end of the last");
   require(others.length() == ways && affinity.length() == ways, "two ends and an affinity for each way");
-  require(kept.length() >= ways && taken.length() >= ways, "room for every way");
   constexpr double nothing = 1e-12;  // of a row's mass
-  std::vector<std::int64_t> order;
-  std::int64_t count = 0;
+  std::vector<std::int64_t> order, kept;
+  std::vector<double> taken;
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t start = starts.data()[row], end = starts.data()[row + 1];
     require(0 <= start && start < end && end <= ways, "starts must rise to the number of ways");
@@ -294,12 +306,12 @@ std::int64_t share_out(const Longs& starts, const Longs& ones, const Longs& othe
       first.data()[one] -= mass;
       second.data()[other] -= mass;
       rest -= mass;
-      kept.data()[count] = way;
-      taken.data()[count++] = mass;
+      kept.push_back(way);
+      taken.push_back(mass);
       if (rest <= least) break;
     }
   }
-  return count;
+  return {as_array(std::move(kept)), as_array(std::move(taken))};
 }
 
 std::vector<CountedWord> counted(const Longs& words, const Longs& counts, std::int64_t known, std::int64_t& sum) {
@@ -339,17 +351,19 @@ void bind_solver(nb::module_& m) {
       .value("failed", Proof::failed, "A cost, or the optimum, is NaN or infinite.")
       .value("bounded", Proof::bounded, "The gap to the duals is at most 1e-9 of the cost, rounding included.")
       .value("exact", Proof::exact, "Optimal in exact arithmetic.");
-  m.def("transport_one", &solve_one, "supply"_in, "demand"_in, "costs"_in, "source_duals"_in, "sink_duals"_in,
-        "plan_source"_in, "plan_sink"_in, "plan_mass"_in,
-        "Solve one problem; returns (proof, total cost, pivots, arcs of the plan).");
-  m.def("transport_many", &solve_many, "supply"_in, "demand"_in, "costs"_in, "total"_in, "pivots"_in, "proof"_in,
-        "threads"_a, "Solve problems of one shape: total cost, pivots and the number of the proof.");
+  m.def(
+      "transport_one", &solve_one, "supply"_in, "demand"_in, "costs"_in,
+      "Solve one problem; returns (proof, total cost, pivots, sources, sinks and masses of the plan, duals of sources "
+      "and of sinks).");
+  m.def("transport_many", &solve_many, "supply"_in, "demand"_in, "costs"_in, "threads"_a,
+        "Solve problems of one shape: total costs, pivots and the numbers of the proofs.");
   m.def("share_out", &share_out, "starts"_in, "ones"_in, "others"_in, "affinity"_in, "masses"_in, "first"_in,
-        "second"_in, "kept"_in, "taken"_in,
-        "Share out the mass of rows over ways, those of most affinity first; returns how many ways are kept.");
-  m.def("soft_plan", &soft_plan, "supply"_in, "demand"_in, "costs"_in, "rule"_a, "plan"_in,
-        "The plan of Sinkhorn's rounds between masses that sum to 1; returns (cost, lower bound on the optimum, mass "
-        "that scaling missed, rounds).");
+        "second"_in,
+        "Share out the mass of rows over ways, those of most affinity first; returns the ways that took something, and "
+        "how much.");
+  m.def("soft_plan", &soft_plan, "supply"_in, "demand"_in, "costs"_in, "rule"_a,
+        "The plan of Sinkhorn's rounds between masses that sum to 1; returns (plan, cost, lower bound on the optimum, "
+        "mass that scaling missed, rounds).");
   m.def("transport_pair", &solve_pair, "vectors"_in, "x_words"_in, "x_counts"_in, "y_words"_in, "y_counts"_in,
         "wmd of two documents from their words' counts; NaN where a distance of words is not finite.");
 }

@@ -305,11 +305,14 @@ def rank_candidates(
     points: Points,
     candidates: Candidates,
     words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
-    distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     threads: int,
-) -> None:
-    """The candidates of some words by (true distance, id)."""
+) -> tuple[
+    Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]:
+    """
+    Own neighbours of some words by (true distance, id), and these distances; -1 and inf where there are fewer.
+    """
 
 def pair_distances(
     a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -317,16 +320,21 @@ def pair_distances(
     rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     threads: int,
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
-    """True distances of pairs of vectors."""
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
+    """
+    True distances between a[rows] and b[columns], from differences in float64.
+    """
 
 def product_error(dimensions: int) -> float: ...
 def nearest_centroids(
     products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     half_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
-) -> None: ...
+    count: int,
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C")]:
+    """
+    The nearest centroids of each row, nearest first, from inner products and half squared norms.
+    """
+
 def union_graph(
     own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -811,27 +819,32 @@ def transport_one(
     supply: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     demand: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     costs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    source_duals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    sink_duals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    plan_source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-    plan_sink: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-    plan_mass: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-) -> tuple[Proof, float, int, int]:
+) -> tuple[
+    Proof,
+    float,
+    int,
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+]:
     """
-    Solve one problem; returns (proof, total cost, pivots, arcs of the plan).
+    Solve one problem; returns (proof, total cost, pivots, sources, sinks and masses of the plan, duals of sources and of sinks).
     """
 
 def transport_many(
     supply: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     demand: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     costs: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
-    total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    pivots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    proof: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
-) -> None:
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+]:
     """
-    Solve problems of one shape: total cost, pivots and the number of the proof.
+    Solve problems of one shape: total costs, pivots and the numbers of the proofs.
     """
 
 def share_out(
@@ -842,11 +855,12 @@ def share_out(
     masses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    kept: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    taken: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> int:
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+]:
     """
-    Share out the mass of rows over ways, those of most affinity first; returns how many ways are kept.
+    Share out the mass of rows over ways, those of most affinity first; returns the ways that took something, and how much.
     """
 
 def soft_plan(
@@ -854,10 +868,9 @@ def soft_plan(
     demand: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     rule: TransportRule,
-    plan: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-) -> tuple[float, float, float, int]:
+) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")], float, float, float, int]:
     """
-    The plan of Sinkhorn's rounds between masses that sum to 1; returns (cost, lower bound on the optimum, mass that scaling missed, rounds).
+    The plan of Sinkhorn's rounds between masses that sum to 1; returns (plan, cost, lower bound on the optimum, mass that scaling missed, rounds).
     """
 
 def transport_pair(

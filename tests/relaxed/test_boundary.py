@@ -43,7 +43,7 @@ def test_any_csr_is_safe(indptr: list[int], indices: list[int], values: int, col
     assert all(a <= b for a, b in itertools.pairwise(indptr))
     out = np.zeros((rows, rows), dtype=np.float32)
     passes.panel_sums(view, view, passes.empty_graph(columns), 1.0, "keep", out)
-    passes.related_pairs(view, view, passes.empty_graph(columns), 1.0, "residual", "both", out)
+    passes.related_pairs(view, view, passes.empty_graph(columns), 1.0, Overlap.residual, Side.both, out, 1, None)
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,17 @@ WRONG = {
         good(),
         passes.aligned(1, 16, 16),
         0,
+        True,
+        False,
         f32(1, 3),
-        omr=True,
-        add=False,
-        threads=1,
+        1,
     ),
     "a block before the first word": lambda: passes.accumulate(
-        good(), good(), passes.aligned(1, 16, 16), -1, f32(3, 3), omr=True, add=False, threads=1
+        good(), good(), passes.aligned(1, 16, 16), -1, True, False, f32(3, 3), 1
     ),
-    "pairs of other words": lambda: passes.related_pairs(good(words=5), good(), GRAPH, 1, "omr", "both", f32(3, 3)),
+    "pairs of other words": lambda: passes.related_pairs(
+        good(words=5), good(), GRAPH, 1, Overlap.omr, Side.both, f32(3, 3), 1, None
+    ),
     "more than one x": lambda: passes.dense_pairs(
         good(), good(), passes.aligned(4, 16), i32(3), 1, 4, 1.0, Overlap.omr, Side.both, f32(3, 3), 1
     ),

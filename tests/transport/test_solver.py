@@ -288,9 +288,9 @@ ONE_LONG = """
 import numpy as np
 from wordferry import _native
 costs = 10.0 ** np.random.default_rng(0).uniform(-30, 30, (1, 1000, 1000))
-a, out, pivots, proof = np.ones((1, 1000), np.int64), np.full(1, np.nan), np.zeros(1, np.int64), np.zeros(1, np.int32)
+a, out = np.ones((1, 1000), np.int64), np.full(1, np.nan)
 def work():
-    _native.transport_many(a, a, costs, out, pivots, proof, {threads})
+    out[:] = _native.transport_many(a, a, costs, {threads})[0]
 """
 MANY_SHORT = """
 import numpy as np, scipy.sparse as sp, wordferry

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wordferry import _native
-from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import Float32Array, Int32Array, Int64Array
 
 cpu_variant = _native.cpu_variant
 """The instruction-set variant that the kernels run as on this machine."""
@@ -35,50 +35,19 @@ Joining = _native.Joining
 """New words compared with all others, and which lists and rows of the graph change with them."""
 
 
-def select_tile(
-    products: Float32Array,
-    row_ids: Int32Array,
-    column_ids: Int32Array,
-    points: Points,
-    candidates: Candidates,
-    *,
-    mirror: bool,
-    overlapping: bool = False,
-) -> float:
-    """Select from a tile of inner products; returns the sum of its distances (0 for ``overlapping`` tiles).
-
-    With ``mirror`` the columns' words receive the rows' words too. ``overlapping`` tiles may show a pair that another
-    tile has shown before.
-    """
-    return _native.select_tile(products, row_ids, column_ids, mirror, overlapping, points.native, candidates)
-
-
-def rank_candidates(
-    points: Points, candidates: Candidates, words: Int32Array, threads: int
-) -> tuple[Int32Array, Float64Array]:
-    """Own neighbours of some words by (true distance, id), with -1 and inf where there are fewer than r."""
-    shape = len(words), candidates.r
-    own, distances = np.empty(shape, np.int32), np.empty(shape, np.float64)
-    _native.rank_candidates(points.native, candidates, words, own, distances, threads)
-    return own, distances
-
-
-def pair_distances(
-    a: Float32Array, b: Float32Array, rows: Int32Array, columns: Int32Array, threads: int
-) -> Float64Array:
-    """True distances between ``a[rows]`` and ``b[columns]``, from differences in float64."""
-    out = np.empty(len(rows), np.float64)
-    _native.pair_distances(a, b, rows, columns, threads, out)
-    return out
-
-
-def nearest_centroids(products: Float32Array, half_norms: Float32Array, count: int) -> Int32Array:
-    """The ``count`` nearest centroids of each row, nearest first, from inner products and half squared norms."""
-    out = np.empty((len(products), count), np.int32)
-    _native.nearest_centroids(products, half_norms, out)
-    return out
-
-
+select_tile = _native.select_tile
+"""``select_tile(products, row_ids, column_ids, mirror, overlapping, points.native, candidates)``: select from a tile of
+inner products; returns the sum of its distances (0 for ``overlapping`` tiles). With ``mirror`` the columns' words
+receive the rows' words too. ``overlapping`` tiles may show a pair that another tile has shown before."""
+rank_candidates = _native.rank_candidates
+"""``rank_candidates(points.native, candidates, words, threads)``: own neighbours of some words by (true distance, id),
+and these distances, with -1 and inf where there are fewer than r."""
+pair_distances = _native.pair_distances
+"""``pair_distances(a, b, rows, columns, threads)``: true distances between ``a[rows]`` and ``b[columns]``, from
+differences in float64."""
+nearest_centroids = _native.nearest_centroids
+"""``nearest_centroids(products, half_norms, count)``: the ``count`` nearest centroids of each row, nearest first, from
+inner products and half squared norms."""
 _END = b"\xff"
 """After every word: a byte that no UTF-8 text holds."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +53,12 @@ from ``costs[w, i]`` of word w of y's numbering and the i-th word of x. Only the
 word_distances = _native.word_distances
 """``word_distances(a, a_squares, b, b_squares, out, threads)``: ``out[i, j]`` is the distance of the vectors ``a[i]``
 and ``b[j]``; its bits depend on these two alone."""
+accumulate = _native.accumulate
+"""``accumulate(moving, target, nearest, first_word, omr, add, out, threads)``: add (or start) the sums of one block of
+words, from ``first_word`` on, to ``out[moving, target]``. Both sides' words must rise in every document."""
+related_pairs = _native.related_pairs
+"""``related_pairs(x, y, graph, c_max, overlap, side, out, threads, progress)``: Rel-RWMD pair by pair: a table of the
+words each x has or is related to, and one pass over y."""
 document_minima = _native.document_minima
 """``document_minima(documents, costs, nearest, column, threads)``: ``nearest[panel, column + c, lane]`` is the least
 ``costs[w, c]`` of the words w of the document."""
@@ -117,48 +122,13 @@ def make_symmetric(values: Float32Array, threads: int, *, from_lower: bool = Fal
     _native.make_symmetric(values, from_lower, threads)
 
 
-def accumulate(
-    moving: View,
-    target: View,
-    nearest: Float32Array,
-    first_word: int,
-    out: Float32Array,
-    *,
-    omr: bool,
-    add: bool,
-    threads: int,
-) -> None:
-    """Add (or start) the sums of one block of words, from ``first_word`` on, to ``out[moving, target]``.
-
-    Both sides' words must rise in every document.
-    """
-    _native.accumulate(moving, target, nearest, first_word, omr, add, out, threads)
-
-
-def related_pairs(
-    x: View,
-    y: View,
-    graph: View,
-    c_max: float,
-    overlap: str,
-    side: str,
-    out: Float32Array,
-    *,
-    threads: int = 1,
-    progress: Progress | None = None,
-) -> None:
-    """Rel-RWMD pair by pair: a table of the words each x has or is related to, and one pass over y."""
-    _native.related_pairs(x, y, graph, c_max, _native.Overlap[overlap], _native.Side[side], out, threads, progress)
-
-
 def whole_view(matrix: Csr) -> WholeView:
     """A checked view of documents with whole weights (int64), words rising in each; it is never checked again."""
     indptr, indices = np.ascontiguousarray(matrix.indptr), np.ascontiguousarray(matrix.indices)
     return WholeView(indptr, indices, np.ascontiguousarray(matrix.data), matrix.shape[1])
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(NamedTuple):
     """What the solver says of one problem."""
 
     proof: Proof
@@ -173,25 +143,12 @@ class Solution:
 
 def transport_one(supply: Int64Array, demand: Int64Array, costs: Float64Array) -> Solution:
     """Solve one problem of positive whole masses of equal sums."""
-    m, n = costs.shape
-    room = m + n
-    sources, sinks = np.empty(room, np.int32), np.empty(room, np.int32)
-    masses = np.empty(room, np.int64)
-    source_duals, sink_duals = np.empty(m), np.empty(n)
-    proof, total, pivots, arcs = _native.transport_one(
-        supply, demand, costs, source_duals, sink_duals, sources, sinks, masses
-    )
-    return Solution(proof, total, pivots, sources[:arcs], sinks[:arcs], masses[:arcs], source_duals, sink_duals)
+    return Solution(*_native.transport_one(supply, demand, costs))
 
 
-def transport_many(
-    supply: Int64Array, demand: Int64Array, costs: Float64Array, threads: int
-) -> tuple[Float64Array, Int64Array, Int32Array]:
-    """Solve problems of one shape (k x m, k x n, k x m x n); total costs, pivots and proofs."""
-    count = len(supply)
-    total, pivots, proof = np.empty(count), np.empty(count, np.int64), np.empty(count, np.int32)
-    _native.transport_many(supply, demand, costs, total, pivots, proof, threads)
-    return total, pivots, proof
+transport_many = _native.transport_many
+"""``transport_many(supply, demand, costs, threads)``: solve problems of one shape (k x m, k x n, k x m x n); total
+costs, pivots and proofs."""
 
 
 def transport_pair(vectors: Float32Array, first: Mapping[int, int], second: Mapping[int, int]) -> float:
@@ -221,9 +178,7 @@ def share_out(
     The entries at the ends of a way give it no more than they have ``left``, and have less then; the last way of a row
     takes what is left of the row. Returns the ways that took something, and how much.
     """
-    kept, taken = np.empty(len(ways.ones), np.int64), np.empty(len(ways.ones))
-    count = _native.share_out(*ways, masses, *left, kept, taken)
-    return kept[:count], taken[:count]
+    return _native.share_out(*ways, masses, *left)
 
 
 class SoftPlan(NamedTuple):
@@ -240,8 +195,7 @@ class SoftPlan(NamedTuple):
 
 def soft_plan(supply: Float64Array, demand: Float64Array, costs: Float32Array, rule: Rule) -> SoftPlan:
     """The soft plan between masses that sum to 1."""
-    plan = np.empty(costs.shape)
-    return SoftPlan(plan, *_native.soft_plan(supply, demand, costs, rule, plan))
+    return SoftPlan(*_native.soft_plan(supply, demand, costs, rule))
 
 
 def _listed(counts: Mapping[int, int]) -> tuple[Int64Array, Int64Array]:

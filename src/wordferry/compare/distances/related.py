@@ -83,18 +83,9 @@ class RelatedLists(Method):
         return rows * columns * (_PAIR + words / 2 * _edges(problem)[1] * _WALK)
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        x, y = _views(problem)
-        passes.related_pairs(
-            x,
-            y,
-            problem.frame.view,
-            problem.frame.c_max,
-            problem.overlap,
-            problem.side,
-            out,
-            threads=problem.run.threads,
-            progress=report,
-        )
+        frame, overlap, side = problem.frame, passes.Overlap[problem.overlap], passes.Side[problem.side]
+        threads = problem.run.threads
+        passes.related_pairs(*_views(problem), frame.view, frame.c_max, overlap, side, out, threads, report)
 
 
 class Scan(RelatedLists):

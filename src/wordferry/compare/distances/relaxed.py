@@ -70,16 +70,7 @@ class Moving:
             for start in range(first, min(first + self.columns, len(self.moving.words)), COLUMNS):
                 costs = self._costs(start, buffer)
                 passes.document_minima(target, costs, nearest, start - first, self.threads)
-            passes.accumulate(
-                moving,
-                masses_view,
-                nearest,
-                first,
-                out,
-                omr=self.omr,
-                add=block > 0,
-                threads=self.threads,
-            )
+            passes.accumulate(moving, masses_view, nearest, first, self.omr, block > 0, out, self.threads)
             tick((block + 1) / self.blocks)
 
     def _costs(self, start: int, buffer: Float32Array) -> Float32Array:

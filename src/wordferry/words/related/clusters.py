@@ -230,7 +230,7 @@ def _run_gathered(
             local.products = np.empty(side * side, np.float32)
         products = local.products[: len(rows) * len(columns)].reshape(len(rows), len(columns))
         np.matmul(vectors[rows], vectors[columns].T, out=products)
-        return native.select_tile(products, rows, columns, run.points, candidates, mirror=mirror, overlapping=True)
+        return native.select_tile(products, rows, columns, mirror, True, run.points.native, candidates)
 
     run_jobs(tiles, work, run.threads, progress)
 
@@ -240,7 +240,7 @@ def true_neighbours(points: Points, words: Int32Array, r: int, *, threads: int, 
     run = _Run(points, threads, memory)
     candidates = Candidates(run.n, r)
     _compare_with_all(run, candidates, words)
-    return native.rank_candidates(points, candidates, words, threads)[0]
+    return native.rank_candidates(points.native, candidates, words, threads)[0]
 
 
 def _sample_words(n: int, count: int, rng: np.random.Generator) -> Int32Array:

@@ -87,7 +87,7 @@ def ranked_lists(points: Points, candidates: Candidates, words: Int32Array, thre
     sums = np.zeros(candidates.r, np.float64)
     for first in range(0, len(words), _RANK_ROWS):
         rows = slice(first, first + _RANK_ROWS)
-        ids, exact = native.rank_candidates(points, candidates, words[rows], threads)
+        ids, exact = native.rank_candidates(points.native, candidates, words[rows], threads)
         exact *= unit
         own[rows] = ids
         distances[rows] = exact
@@ -149,5 +149,6 @@ class _Tiles:
         products = buffer[: (b - a) * (d - c)].reshape(b - a, d - c)
         np.matmul(vectors[a:b], vectors[c:d].T, out=products)
         mirror = pair[0] != pair[1]
-        total = native.select_tile(products, self.ids[a:b], self.ids[c:d], self.points, self.candidates, mirror=mirror)
+        rows, columns, points = self.ids[a:b], self.ids[c:d], self.points.native
+        total = native.select_tile(products, rows, columns, mirror, False, points, self.candidates)
         return 2 * total if mirror else total

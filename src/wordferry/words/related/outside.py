@@ -100,7 +100,7 @@ def _by_tiles(
         rows = slice(n + first, n + min(first + _QUERIES, q))
         columns = slice(start, min(start + _WORDS, n))
         products = points.vectors[rows] @ points.vectors[columns].T
-        native.select_tile(products, ids[rows], ids[columns], points, candidates, mirror=False)
+        native.select_tile(products, ids[rows], ids[columns], False, False, points.native, candidates)
         both = points.norms[rows][:, None] + points.norms[columns]
         both *= np.float32(1 - error)
         limits = reach_squares[columns].astype(np.float32)
@@ -110,7 +110,7 @@ def _by_tiles(
 
     tiles = [(first, start) for first in range(0, q, _QUERIES) for start in range(0, n, _WORDS)]
     run_jobs(tiles, work, threads, lambda done, total: None)
-    own, _ = native.rank_candidates(points, candidates, ids[n:], threads)
+    own, _ = native.rank_candidates(points.native, candidates, ids[n:], threads)
     rows = np.concatenate([within[tile][0] for tile in tiles])
     columns = np.concatenate([within[tile][1] for tile in tiles])
     distances = native.pair_distances(queries, matrix, rows, columns, threads)
