@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from wordferry.kernels import lists
 from wordferry.kernels import words as kernels
-from wordferry.kernels.words import QueryForms, Saturation, Stems, WordDocuments
+from wordferry.kernels.words import QueryForms, Saturation, WordDocuments
 
 WORDS = 38
 DAMAGED = 600
@@ -132,7 +132,7 @@ def test_near_rows_are_those_of_stems_put_together(seed: int, count: int, m: int
     idf = rng.random(12) + 0.1
     rows = rng.permutation(61)[:count]
     wanted = np.unique(rng.integers(0, 12, 2)).astype(np.int32)
-    found = kernels.near([part_of(one) for one in made], Stems(group_of, idf), rows, wanted, m)
+    found = kernels.near([part_of(one) for one in made], group_of, idf, rows, wanted, m)
     both = np.concatenate([dense(one) for one in made])[rows]
     indptr = np.concatenate(([0], np.cumsum((both > 0).sum(axis=1)))).astype(np.int64)
     stems, counts = group_of[np.nonzero(both)[1]], both[both > 0].astype(np.int32)
@@ -192,9 +192,9 @@ def test_lists_that_lead_outside_have_no_frequencies(where: str) -> None:
 def test_near_rows_without_stems_are_refused() -> None:
     part, group_of, idf = broken("nothing"), np.zeros(WORDS, np.int32), np.ones(1)
     rows, none = np.arange(DAMAGED), np.zeros(0, np.int32)
-    kernels.near([part], Stems(group_of, idf), rows, none, 2)
+    kernels.near([part], group_of, idf, rows, none, 2)
     for wrong in (group_of - 1, group_of + 1, group_of[:3]):
         with pytest.raises(ValueError, match="outside"):
-            kernels.near([part], Stems(wrong, idf), rows, none, 2)
+            kernels.near([part], wrong, idf, rows, none, 2)
     with pytest.raises(ValueError, match="rows must lie"):
-        kernels.near([part], Stems(group_of, idf), rows + 1, none, 2)
+        kernels.near([part], group_of, idf, rows + 1, none, 2)

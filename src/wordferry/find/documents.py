@@ -10,7 +10,7 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array, Int32Array, Int64Array, distinct
 from wordferry.encoders.codes import CodedQuery, Codes
 from wordferry.kernels import words as kernels
-from wordferry.kernels.words import BestRows, QueryForms, Saturation, Stems, WordDocuments
+from wordferry.kernels.words import BestRows, QueryForms, Saturation, WordDocuments
 
 
 class FormPlace(NamedTuple):
@@ -18,14 +18,6 @@ class FormPlace(NamedTuple):
 
     group: int
     form: int
-
-
-class QueryStems(NamedTuple):
-    """Per query word its stem, the word that counts fully (-1: none), and the factor that no document changes."""
-
-    groups: Int32Array
-    forms: Int32Array
-    factors: Float64Array
 
 
 class Surroundings(NamedTuple):
@@ -128,26 +120,19 @@ class WordCollection:
             found[inside] = np.where(own.scales > 0, own.cosines(query), np.nan)
         return found
 
-    def best(self, query: QueryStems, saturation: Saturation, k: int, allowed: BoolArray | None) -> BestRows:
+    def best(self, query: QueryForms, saturation: Saturation, k: int, allowed: BoolArray | None) -> BestRows:
         """The best k rows with a score above 0, by (score descending, row ascending)."""
         try:
-            return kernels.best(self._natives, self._forms(query), saturation, k, allowed)
+            return kernels.best(self._natives, query, saturation, k, allowed)
         except ValueError as error:
             raise self._damaged(error) from None
 
-    def scores(self, query: QueryStems, saturation: Saturation, rows: Int64Array) -> Float64Array:
+    def scores(self, query: QueryForms, saturation: Saturation, rows: Int64Array) -> Float64Array:
         """The score of each of some rows, 0 for one without a word of the query."""
         try:
-            return kernels.scores(self._natives, self._forms(query), saturation, rows)
+            return kernels.scores(self._natives, query, saturation, rows)
         except ValueError as error:
             raise self._damaged(error) from None
-
-    def _forms(self, query: QueryStems) -> QueryForms:
-        words = [self.words.words_of(group) for group in query.groups.tolist()]
-        slots = np.repeat(np.arange(len(words), dtype=np.int32), [len(some) for some in words])
-        found = np.concatenate([np.zeros(0, dtype=np.int32), *words])
-        exact = (found == query.forms[slots]).astype(np.uint8)
-        return QueryForms(slots, found, exact, query.factors)
 
     def around(self, idf: Float64Array, wanted: Int32Array, rows: Int64Array, m: int) -> Surroundings:
         """The m nearest of some rows to each of them by the cosine of (1 + ln count) idf, over stems.
@@ -155,7 +140,7 @@ class WordCollection:
         ``wanted`` are the stems that a complete row has, ascending.
         """
         try:
-            return Surroundings(*kernels.near(self._natives, Stems(self.words.group_of, idf), rows, wanted, m))
+            return Surroundings(*kernels.near(self._natives, self.words.group_of, idf, rows, wanted, m))
         except ValueError as error:
             raise self._damaged(error) from None
 

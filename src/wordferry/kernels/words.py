@@ -66,23 +66,10 @@ def _query(forms: QueryForms, saturation: Saturation) -> _native.FormQuery:
     return _native.FormQuery(*forms, *saturation)
 
 
-class Stems(NamedTuple):
-    """The stem of each word by its number, and the idf of each stem."""
-
-    group_of: Int32Array
-    idf: Float64Array
-
-
-def near(
-    parts: Sequence[WordDocuments], stems: Stems, rows: Int64Array, wanted: Int32Array, m: int
-) -> tuple[Int64Array, Float64Array, BoolArray]:
-    """For each of some rows its m nearest others (-1 and 0 where there are fewer), and whether it has all wanted stems.
-
-    ``wanted`` ascend. ValueError when bags lead outside of themselves or of the stems.
-    """
-    return _native.near_rows(parts, *stems, rows, wanted, m)
-
-
+near = _native.near_rows
+"""``near(parts, group_of, idf, rows, wanted, m)``: for each of some rows its m nearest others and how near they are (-1
+and 0 where there are fewer), and whether it has all wanted stems, which ascend. ``group_of`` is the stem of each word,
+``idf`` that of each stem. ValueError when bags lead outside of themselves or of the stems."""
 nearest_among = _native.nearest_among
 """``nearest_among(indptr, stems, counts, weight, groups, m)``: for each of a few documents its m nearest others by
 cosine, -1 and 0 where there are fewer. ``stems`` are rows of CSR (a stem may come several times in one), ``weight`` the
