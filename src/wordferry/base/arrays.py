@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -155,11 +155,7 @@ def _as_csr(matrix: Any, name: str) -> sp.csr_array:
     coo = matrix.tocoo(copy=False)
     rows, columns = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)
     for axis, places in enumerate((rows, columns)):
-        if len(places) and (places.min() < 0 or places.max() >= matrix.shape[axis]):
-            raise InputError(
-                f"{name} has an index out of range: {places.min()} to {places.max()}, "
-                f"allowed 0 to {matrix.shape[axis] - 1}."
-            )
+        _check_range(places, matrix.shape[axis], name)
     order = np.argsort(rows, kind="stable")
     indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=matrix.shape[0]))))
     return sp.csr_array((coo.data[order], columns[order], indptr), shape=matrix.shape)
@@ -175,9 +171,12 @@ def _check_indices(matrix: Any, name: str) -> None:
         minor //= matrix.blocksize[1]
     if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] > len(indices) or (indptr[1:] < indptr[:-1]).any():
         raise InputError(f"{name} has a broken indptr (it must rise from 0 to the number of stored values).")
-    used = indices[: indptr[-1]]
-    if len(used) and (used.min() < 0 or used.max() >= minor):
-        raise InputError(f"{name} has an index out of range: {used.min()} to {used.max()}, allowed 0 to {minor - 1}.")
+    _check_range(indices[: indptr[-1]], minor, name)
+
+
+def _check_range(used: Any, size: int, name: str) -> None:
+    if len(used) and (used.min() < 0 or used.max() >= size):
+        raise InputError(f"{name} has an index out of range: {used.min()} to {used.max()}, allowed 0 to {size - 1}.")
 
 
 def run_bounds(values: Int64Array) -> Int64Array:
@@ -253,18 +252,16 @@ class Neighbors(Tabular):
     def resized(self, k: int) -> Neighbors:
         """The first k places of each query; places beyond those that are there are empty (-1, inf)."""
         more = k - self.indices.shape[1]
-        if more < 0:
-            proved = None if self.proved is None else self.proved[:, :k]
-            return replace(self, indices=self.indices[:, :k], distances=self.distances[:, :k], proved=proved)
         if more == 0:
             return self
         room = ((0, 0), (0, more))
-        return replace(
-            self,
-            indices=np.pad(self.indices, room, constant_values=-1),
-            distances=np.pad(self.distances, room, constant_values=np.inf),
-            proved=None if self.proved is None else np.pad(self.proved, room, constant_values=True),
-        )
+        return self._each(lambda table, empty: np.pad(table, room, constant_values=empty) if more > 0 else table[:, :k])
+
+    def _each(self, change: Callable[[Any, Any], Any]) -> Neighbors:
+        """These with each table changed; ``change`` also gets what an empty place has in it."""
+        proved = None if self.proved is None else change(self.proved, True)
+        indices, distances = change(self.indices, -1), change(self.distances, np.inf)
+        return replace(self, indices=indices, distances=distances, proved=proved)
 
     def renumbered(self, numbers: Int64Array) -> Neighbors:
         """Document i becomes document ``numbers[i]``; numbers must rise, so that ties keep their order."""
@@ -280,13 +277,7 @@ class Neighbors(Tabular):
         own = self.indices == np.arange(first, first + len(self))[:, None]
         own[~own.any(axis=1), -1] = True
         shape = len(self), self.indices.shape[1] - 1
-        proved = None if self.proved is None else self.proved[~own].reshape(shape)
-        return replace(
-            self,
-            indices=self.indices[~own].reshape(shape),
-            distances=self.distances[~own].reshape(shape),
-            proved=proved,
-        )
+        return self._each(lambda table, empty: table[~own].reshape(shape))
 
     def to_columns(self) -> dict[str, Any]:
         """One row per neighbour: the number of the query, its rank from 1, the index found, and the distance.
