@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -61,22 +62,29 @@ class Commands(click.Group):
         ctx.exit(code or 0)
 
 
-def _show_version(ctx: click.Context, option: click.Parameter, value: bool) -> None:
-    if value:
-        from wordferry import __version__, _native
-        from wordferry.base.runtime import thread_count
+def _show_version() -> None:
+    from wordferry import __version__, _native
+    from wordferry.base.runtime import thread_count
 
-        click.echo(f"wordferry {__version__} (kernels: {_native.cpu_variant()}, threads: {thread_count()})")
-        ctx.exit()
+    click.echo(f"wordferry {__version__} (kernels: {_native.cpu_variant()}, threads: {thread_count()})")
 
 
-def _show_info(ctx: click.Context, option: click.Parameter, value: bool) -> None:
-    if value:
-        from wordferry.cli.info import installed
-        from wordferry.cli.output import Output
+def _show_info() -> None:
+    from wordferry.cli.info import installed
+    from wordferry.cli.output import Output
 
-        Output(not sys.stdout.isatty(), None).facts(installed())
-        ctx.exit()
+    Output(not sys.stdout.isatty(), None).facts(installed())
+
+
+def _shown(name: str, show: Callable[[], None], help: str) -> Callable[[Any], Any]:
+    """An option that shows something in the place of a command."""
+
+    def called(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+        if value:
+            show()
+            ctx.exit()
+
+    return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=called, help=help)
 
 
 @click.group(
@@ -85,22 +93,8 @@ def _show_info(ctx: click.Context, option: click.Parameter, value: bool) -> None
     context_settings=HELP,
     help="Word Mover's Distance and its fast relatives: compare, search, classify and explain texts.",
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_version,
-    help="Show version, CPU variant and threads.",
-)
-@click.option(
-    "--info",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_info,
-    help="Show what is installed and what it runs on: versions, extras, distances.",
-)
+@_shown("--version", _show_version, "Show version, CPU variant and threads.")
+@_shown("--info", _show_info, "Show what is installed and what it runs on: versions, extras, distances.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.option(
     "--device",
