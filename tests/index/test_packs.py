@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.index.collection import documents
 from wordferry.errors import FormatError
 from wordferry.index import Index
-from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, SCHEMA, document_checksum
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, SCHEMA, Connection, document_checksum
 from wordferry.index.storage.texts import DOCUMENTS, FEWEST, Packer, Unpacker, compressor, trained
 
 Make = Callable[..., Index]
@@ -24,8 +24,8 @@ labels = st.one_of(st.none(), st.just(""), st.text(st.characters(exclude_categor
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=2000)
 
 
-def catalogue() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:")
+def catalogue() -> Connection:
+    connection = sqlite3.connect(":memory:", factory=Connection)
     for statement in SCHEMA.strip().split(";\n"):
         connection.execute(statement)
     return connection
@@ -40,9 +40,9 @@ def test_every_text_comes_back(rows: list[Any], threads: int, backwards: bool) -
         row = (number, f"d{number}", text, 0, label, '{"a": 1}', 3, 2)
         made.append((number, text, label, '{"a": 1}'))
         kept.append((*row, document_checksum(row)))
-    with Packer(connection, Path("catalogue"), threads) as packer:
+    with Packer(connection, threads) as packer:
         packer.put(made)
-    unpacker = Unpacker(connection, Path("catalogue"))
+    unpacker = Unpacker(connection)
     for row in reversed(kept) if backwards else kept:
         assert unpacker.checked((*row[:2], None, row[3], None, None, *row[6:])) == row
     connection.close()
@@ -82,7 +82,7 @@ def test_compaction_drops_deleted_texts_and_packs_loose_ones(make: Make) -> None
     index.compact()
     assert loose_of(index) == 0
     with index.backend.state() as (connection, _):
-        unpacker = Unpacker(connection, index.path)
+        unpacker = Unpacker(connection)
         held = []
         for first, _ in packs_of(index):
             unpacker.open(first)

@@ -13,7 +13,7 @@ import wordferry
 from tests.index.collection import embeddings
 from wordferry import Index
 from wordferry.errors import InputError, VocabularyMismatch
-from wordferry.index.storage.catalogue import Catalogue, get_meta, set_meta
+from wordferry.index.storage.catalogue import Catalogue
 
 DOCUMENTS = [{"id": "a", "text": "the cat sat on the mat"}, {"id": "b", "text": "stock prices fell sharply"}]
 
@@ -60,9 +60,9 @@ def test_other_vectors_in_the_package_are_refused_with_what_to_do(tmp_path: Path
     with Index.create(tmp_path / "small") as index:
         index.add(DOCUMENTS)
     with Catalogue(tmp_path / "small").writing() as connection:
-        config = get_meta(connection, "config", tmp_path)
+        config = connection.meta("config")
         config["package"] |= {"sha256": "0" * 64, "version": "0.0.7"}
-        set_meta(connection, "config", config)
+        connection.set_meta("config", config)
     with pytest.raises(VocabularyMismatch) as refused:
         Index.open(tmp_path / "small")
     said = str(refused.value)

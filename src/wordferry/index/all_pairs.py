@@ -63,7 +63,7 @@ def duplicates(
             cosines = snapshot.codes_of(rows).between(np.searchsorted(rows, i), np.searchsorted(rows, j))
             kept = 1.0 - cosines <= meaning
             i, j, near = i[kept], j[kept], near[kept]
-        found = snapshot.read(connection, [*i.tolist(), *j.tolist()], index.path)
+        found = snapshot.read(connection, [*i.tolist(), *j.tolist()])
     texts = {one.id: one.text for one in found.values()}
     pairs = sorted(zip(i.tolist(), j.tolist(), near.tolist(), strict=True))
     named = [(found[first].id, found[second].id, distance) for first, second, distance in pairs]
@@ -100,7 +100,7 @@ def leakage(
             places = np.searchsorted(rows, [i for i, _, _ in found]), len(rows) + np.array([j for _, j, _ in found])
             kept = 1.0 - codes.between(*places) <= meaning
             found = [one for one, wanted in zip(found, kept.tolist(), strict=True) if wanted]
-        own = snapshot.read(connection, rows.tolist(), index.path)
+        own = snapshot.read(connection, rows.tolist())
     texts = {one.id: one.text for one in own.values()}, dict(zip(names, (one.words for one in given), strict=True))
     named = sorted((own[row].id, names[j], distance) for row, j, distance in found)
     return Duplicates.judged(named, texts, index.tokenizer, threshold)

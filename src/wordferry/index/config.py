@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
-from wordferry.index.storage.catalogue import get_meta
+from wordferry.index.storage.catalogue import Connection
 from wordferry.index.storage.segments import check_manifest
 from wordferry.index.storage.vectors import IndexVectors, MadeVectors
 from wordferry.texts.datasets import default_embeddings, default_source, given_or_default
@@ -73,11 +72,11 @@ class Config:
         return tokenizer_from_config(self.tokenizer, words)
 
 
-def read_config(connection: sqlite3.Connection, file: Path) -> Config:
+def read_config(connection: Connection) -> Config:
     """The choices that a catalogue holds."""
-    values = get_meta(connection, "config", file)
+    values = connection.meta("config")
     if values is None:
-        raise FormatError(f"{file} is damaged: the entry 'config' is missing.")
+        raise FormatError(f"{connection.file} is damaged: the entry 'config' is missing.")
     return Config(**values)
 
 
@@ -150,7 +149,7 @@ def read_embeddings(given: Any) -> Embeddings:
     return _load(Path(given)) if named else given_or_default(given)
 
 
-def open_vectors(folder: Path, config: Config, given: Any, file: Path) -> IndexVectors:
+def open_vectors(folder: Path, config: Config, given: Any) -> IndexVectors:
     """The vectors of an index; ``given`` are those that a caller passes in the place of what the index remembers."""
     if config.source is not None:
         from wordferry.words.loaders.demand import VectorSource
@@ -158,7 +157,7 @@ def open_vectors(folder: Path, config: Config, given: Any, file: Path) -> IndexV
         source = VectorSource.of(given)
         if given is not None and source is None:
             raise VocabularyMismatch(f"{folder} makes its vectors with {config.source['name']!r}: pass that model.")
-        return MadeVectors(config.source, source, file)
+        return MadeVectors(config.source, source, folder)
     if given is None:
         return IndexVectors(open_embeddings(folder, config))
     found = IndexVectors(read_embeddings(given))

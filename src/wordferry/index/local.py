@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -26,7 +25,7 @@ from wordferry.index.search.requests import Ask, method_of
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.search.words import WordSearcher
 from wordferry.index.storage import stored_weights
-from wordferry.index.storage.catalogue import Catalogue, all_ids, damaged, get_meta, get_state, number_of, set_meta
+from wordferry.index.storage.catalogue import Catalogue, Connection, all_ids, number_of
 from wordferry.index.storage.columns import Field, fields_of
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
@@ -72,12 +71,11 @@ class LocalIndex:
         self.path = Path(path)
         refuse_network(self.path)
         self._catalogue = Catalogue(self.path)
-        self._file = self._catalogue.file
         try:
             with self._catalogue.reading() as connection:
-                self.config = read_config(connection, self._catalogue.file)
-                self._vectors = open_vectors(self.path, self.config, embeddings, self._file)
-                state = get_meta(connection, "state", self._file)
+                self.config = read_config(connection)
+                self._vectors = open_vectors(self.path, self.config, embeddings)
+                state = connection.meta("state")
                 self._vectors.read(connection, state)
                 self._dimension = int((state or {}).get("dimension", 0))
             self._encoder: Encoder | None = None
@@ -111,7 +109,7 @@ class LocalIndex:
         """The states that texts were compared with last; a search by words loads nothing of it."""
         from wordferry.index.search.views import Views, ViewSource
 
-        return Views(ViewSource(self._graphs, self._file, self._together))
+        return Views(ViewSource(self._graphs, self._together))
 
     @property
     def embeddings(self) -> Embeddings:
@@ -127,14 +125,14 @@ class LocalIndex:
     def generation(self) -> int:
         """The number of the present state."""
         with self._catalogue.reading() as connection:
-            return int(get_meta(connection, "state", self._file)["generation"])
+            return int(connection.meta("state")["generation"])
 
     @property
     def dimension(self) -> int:
         """Of the documents' vectors; 0 where they have none."""
         if not self._dimension:  # the first documents may have brought theirs since
             with self._catalogue.reading() as connection:
-                self._dimension = int((get_state(connection, self._file) or {}).get("dimension", 0))
+                self._dimension = int((connection.meta("state") or {}).get("dimension", 0))
         return self._dimension
 
     def encoder(self) -> Encoder | None:
@@ -156,7 +154,7 @@ class LocalIndex:
     # -- states -----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def state(self) -> Iterator[tuple[sqlite3.Connection, Snapshot]]:
+    def state(self) -> Iterator[tuple[Connection, Snapshot]]:
         """One state of the index: a read transaction and the arrays that belong to it."""
         missing, seen = "", -1
         for _ in range(_ATTEMPTS):
@@ -165,7 +163,7 @@ class LocalIndex:
                 try:
                     snapshot = self._snapshots.get(connection)
                 except MissingFolder as error:  # compacted away after this transaction began, or lost
-                    generation = get_meta(connection, "state", self._catalogue.file)["generation"]
+                    generation = connection.meta("state")["generation"]
                     lost, seen, missing = generation == seen, generation, str(error)
                 else:
                     yield connection, snapshot
@@ -192,7 +190,7 @@ class LocalIndex:
         with self.state() as (connection, snapshot):
             rankings, counts = self.words.rank(connection, snapshot, asked, ask, settings)
             rows = (row for one in rankings for row in one.rows.tolist())
-            documents = snapshot.read(connection, rows, self._file)
+            documents = snapshot.read(connection, rows)
         found = []
         for ranking, tokens in zip(rankings, asked, strict=True):
             hits = []
@@ -216,7 +214,7 @@ class LocalIndex:
                 return [Hits(**options) for _ in asked]
             view = self.views.get(snapshot, measure)
             near, queries = similar(view, connection, asked, measure, ask)
-            documents = snapshot.read(connection, near.indices[near.indices >= 0].tolist(), self._file)
+            documents = snapshot.read(connection, near.indices[near.indices >= 0].tolist())
         second, found = ask.rerank or measure, []
         for number, tokens in enumerate(asked):
             hits = []
@@ -235,7 +233,7 @@ class LocalIndex:
         with self.state() as (connection, snapshot):
             near, pairs = self.nearest_in_meaning(connection, snapshot, ask)
             rows = (row for one in near for row in one.rows.tolist())
-            documents = snapshot.read(connection, rows, self._file)
+            documents = snapshot.read(connection, rows)
         found = []
         for tokens, one in zip(asked, near, strict=True):
             values = zip(one.rows.tolist(), (1.0 - one.cosines).tolist(), strict=True)
@@ -244,7 +242,7 @@ class LocalIndex:
         return found
 
     def nearest_in_meaning(
-        self, connection: sqlite3.Connection, snapshot: Snapshot, ask: Ask
+        self, connection: Connection, snapshot: Snapshot, ask: Ask
     ) -> tuple[list[NearestByMeaning], int]:
         """The rows nearest to each of ``ask.vectors``, and how many pairs were compared."""
         mask = snapshot.allowed(ask.condition)
@@ -289,7 +287,7 @@ class LocalIndex:
         if not numbers:
             return {}
         with self._catalogue.reading() as connection:
-            return spellings(connection, numbers, self._file)
+            return spellings(connection, numbers)
 
     def passages(self, tokens: Sequence[str], text: str | Sequence[str], count: int, distance: str) -> list[Passage]:
         """The passages of a text that are nearest to a query, given as tokens."""
@@ -301,24 +299,24 @@ class LocalIndex:
 
     def __len__(self) -> int:
         with self._catalogue.reading() as connection:
-            return int(get_meta(connection, "state", self._file)["documents"])
+            return int(connection.meta("state")["documents"])
 
     def __iter__(self) -> Iterator[Document]:
         with self._catalogue.reading() as connection:
-            for row in all_documents(connection, self._file):
+            for row in all_documents(connection):
                 yield as_document(row)
 
     def ids(self) -> list[str]:
         """The ids of all documents, in the order in which they were added."""
         with self._catalogue.reading() as connection:
-            return all_ids(connection, self._file)
+            return all_ids(connection)
 
     def find(self, id: str) -> Document | None:
         """One document by its id; None when there is none."""
         with self.state() as (connection, snapshot):
-            found = read_document(connection, id, self._file)
+            found = read_document(connection, id)
             if found is None and snapshot.has_living(id):
-                raise damaged(self._file, f"the entry of document {id!r} (it cannot be found)")
+                raise connection.damaged(f"the entry of document {id!r} (it cannot be found)")
             return found
 
     def count(self, condition: Condition | None) -> int:
@@ -334,7 +332,7 @@ class LocalIndex:
             if after is not None:
                 number = number_of(connection, after)
                 if number is None and snapshot.has_living(after):
-                    raise damaged(self._file, f"the entry of document {after!r} (it cannot be found)")
+                    raise connection.damaged(f"the entry of document {after!r} (it cannot be found)")
                 if number is None:
                     raise NotFound(f"{self.path} has no document {after!r} to go on after.")
                 first = number
@@ -343,15 +341,15 @@ class LocalIndex:
                 query = "SELECT number FROM documents WHERE number > ? ORDER BY number LIMIT ? OFFSET ?"
                 listed = [row[0] for row in connection.execute(query, (first, limit, offset))]
                 if listed != snapshot.numbers[places].tolist():
-                    raise damaged(self._file, "the list of documents")
-            return list(snapshot.read(connection, places, self._file).values())
+                    raise connection.damaged("the list of documents")
+            return list(snapshot.read(connection, places).values())
 
     def documents(self, condition: Condition | None) -> Iterator[Document]:
         """All documents of one state that pass a filter, in the order in which they were added."""
         with self.state() as (connection, snapshot):
             places = snapshot.places_after(-1, snapshot.allowed(condition))
             for start in range(0, len(places), _BLOCK):
-                yield from snapshot.read(connection, places[start : start + _BLOCK].tolist(), self._file).values()
+                yield from snapshot.read(connection, places[start : start + _BLOCK].tolist()).values()
 
     def fields(self, most: int) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
@@ -374,7 +372,7 @@ class LocalIndex:
         checked = -1
         while True:
             with self._catalogue.reading() as connection:
-                state = get_meta(connection, "state", self._file)
+                state = connection.meta("state")
             try:
                 return Checker(self._catalogue, self.config, self._vectors, self._graphs).run()
             except MissingFolder as error:  # compacted away meanwhile, or lost
@@ -437,8 +435,8 @@ class LocalIndex:
         remove_orphans(self.path, {self.config.copied}, COPY)
         with self._catalogue.reading() as connection:
             names = {row[0] for row in connection.execute("SELECT name FROM segments")}
-            graphs = [self.config.base, get_meta(connection, "graph", self._file)]
-            weights = get_meta(connection, "weights", self._file)
+            graphs = [self.config.base, connection.meta("graph")]
+            weights = connection.meta("weights")
         remove_orphans(self.path / SEGMENTS, names)
         remove_orphans(self.path / stored_weights.FOLDER, {weights["name"]} if weights else set())
         remove_orphans(self.path / GRAPH, {record["name"] for record in graphs if record})
@@ -453,8 +451,7 @@ class LocalIndex:
         if not find_distance(self.config.distance).needs_related:
             return
         with self._catalogue.reading() as connection:
-            state = get_meta(connection, "state", self._file)
-            stored = get_meta(connection, "graph", self._file)
+            state, stored = connection.meta("state"), connection.meta("graph")
         covered = stored["words"] if stored and stored["epoch"] == state["epoch"] else 0
         behind = state["vectors"] - covered
         if behind == 0 or (least > 1 and behind < least and behind * 10 < state["vectors"]):
@@ -472,10 +469,10 @@ class LocalIndex:
         try:
             record = save()
             with self._catalogue.writing() as connection:
-                state = get_meta(connection, "state", self._file)
+                state = connection.meta("state")
                 state["generation"] += 1
-                set_meta(connection, name, record)
-                set_meta(connection, "state", state)
+                connection.set_meta(name, record)
+                connection.set_meta("state", state)
         except StorageError as error:
             logger.warning(lost, self.path, str(error))
         self.clean()
@@ -485,8 +482,7 @@ class LocalIndex:
         if self.config.weights != stored_weights.SCHEME:
             return
         with self.state() as (connection, snapshot):
-            record = get_meta(connection, "weights", self._file)
-            if not stored_weights.is_due(record, snapshot.segments, snapshot.documents):
+            if not stored_weights.is_due(connection.meta("weights"), snapshot.segments, snapshot.documents):
                 return
             own = self.views.source.weights(snapshot, self.config.unknown != "drop")
         lost = "What the documents of %s weigh is not stored: %s"  # who searches weighs them again

@@ -221,13 +221,13 @@ class Shard(LocalIndex):
         """Documents by their rows in the collection."""
         own = (rows - self.record.first).tolist()
         with self.state() as (connection, snapshot):
-            found = snapshot.read(connection, own, self._file)
+            found = snapshot.read(connection, own)
         return [found[row] for row in own]
 
     def ids_at(self, rows: Int64Array) -> list[str]:
         """The ids of documents by their rows in the collection."""
         with self.state() as (connection, snapshot):
-            return read_ids(connection, snapshot.numbers[rows - self.record.first].tolist(), self._file)
+            return read_ids(connection, snapshot.numbers[rows - self.record.first].tolist())
 
     def page_counted(
         self, span: tuple[int, int], after: str | None, condition: Condition | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -21,6 +20,7 @@ from wordferry.index.search.shared_words import SharedWords
 from wordferry.index.search.shortlist import Shortlist
 from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
+from wordferry.index.storage.catalogue import Connection
 from wordferry.texts.bow import LookedUp
 
 
@@ -59,7 +59,7 @@ def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neig
 
 
 def similar(
-    view: View, connection: sqlite3.Connection, asked: Sequence[LookedUp], measure: Measure, ask: Ask
+    view: View, connection: Connection, asked: Sequence[LookedUp], measure: Measure, ask: Ask
 ) -> tuple[Neighbors, Sequence[QueryWords]]:
     """The nearest rows to each query, and the queries by the numbers of their words."""
     queries = [view.words(connection, tokens) for tokens in asked]

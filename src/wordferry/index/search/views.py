@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -21,6 +19,7 @@ from wordferry.compare.problem import Distance
 from wordferry.index.search.costs import WordCosts
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.search.weights import FREQUENCY_FREE, QueryWords, WordWeights, fit_weights, is_stored
+from wordferry.index.storage.catalogue import Connection
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.snapshot import Part, Snapshot
 from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies, large
@@ -202,7 +201,7 @@ class View:
         """The rows that a mask allows."""
         return np.arange(len(self.snapshot.numbers)) if mask is None else np.flatnonzero(mask)
 
-    def words(self, connection: sqlite3.Connection, tokens: LookedUp) -> QueryWords:
+    def words(self, connection: Connection, tokens: LookedUp) -> QueryWords:
         """The words of a text that count, by their numbers."""
         vocabulary, terms = self.embeddings.vocabulary, self.snapshot.terms
         if len(tokens.vocabulary) != len(vocabulary):  # looked up in another state
@@ -210,7 +209,7 @@ class View:
         size, number_of = terms.size, terms.number_of
         rows = sorted(tokens.bag)
         others = list(tokens.others) if self.weights.keeps else []
-        found = find_numbers(connection, others, self._source.file)
+        found = find_numbers(connection, others)
         inside = sorted((found[word], word) for word in others if found.get(word, size) < size)
         new = [word for word in others if found.get(word, size) >= size]
         behind = size + len(new)
@@ -261,8 +260,8 @@ class View:
 class ViewSource:
     """What all views of an index are made of; it knows none of them, so that none keeps itself."""
 
-    def __init__(self, graphs: Graphs, file: Path, together: CollectionStatistics | None = None) -> None:
-        self.file, self.together = file, together
+    def __init__(self, graphs: Graphs, together: CollectionStatistics | None = None) -> None:
+        self.together = together
         self._graphs = graphs
         self._mutex = Lock()
         self._costs: tuple[tuple[int, int], WordCosts] | None = None

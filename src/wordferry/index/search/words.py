@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -21,6 +20,7 @@ from wordferry.find.settings import Settings
 from wordferry.find.stems import UInt64Array
 from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
+from wordferry.index.storage.catalogue import Connection
 from wordferry.index.storage.segments import SegmentRows, with_remedy
 from wordferry.index.storage.snapshot import Snapshot
 from wordferry.index.storage.stems import SegmentStems, StemNumbers, WordKeys
@@ -42,11 +42,10 @@ class StoredForms:
         numbers: StemNumbers,
         words: tuple[Int32Array, Int64Array],
         stems: Sequence[SegmentStems],
-        file: Path,
     ) -> None:
         """``words`` are the stem of each word, and the stop words."""
         self.group_of, self.stop = words
-        self._keys, self._numbers, self._stems, self._file = keys, numbers, tuple(stems), file
+        self._keys, self._numbers, self._stems = keys, numbers, tuple(stems)
         self._key_of: dict[int, int] = {}
         self._words: dict[int, Int32Array] = {}
         self.places: dict[str, FormPlace | None] = {}
@@ -67,12 +66,12 @@ class StoredForms:
             found = self._words[group] = distinct(np.concatenate([np.zeros(0, dtype=np.int32), *own]))
         return found
 
-    def look_up(self, connection: sqlite3.Connection, words: Iterable[str]) -> None:
+    def look_up(self, connection: Connection, words: Iterable[str]) -> None:
         """Read what is needed to know the forms of some words of queries."""
         new = [word for word in dict.fromkeys(words) if word not in self.places]
         if not new:
             return
-        numbers = find_numbers(connection, new, self._file)
+        numbers = find_numbers(connection, new)
         keys = self._keys.of_words(new).tolist()
         for word, key in zip(new, keys, strict=True):
             group, number = self._numbers.find(key), numbers.get(word, -1)
@@ -80,10 +79,10 @@ class StoredForms:
             known = 0 <= number < len(self.group_of) and self.group_of[number] >= 0
             self.places[word] = None if group < 0 else FormPlace(group, number if known else -1)
 
-    def spell(self, connection: sqlite3.Connection, groups: Iterable[int]) -> None:
+    def spell(self, connection: Connection, groups: Iterable[int]) -> None:
         """Read the words of some stems, for explanations."""
         missing = [n for group in groups for n in self.words_of(group).tolist() if n not in self._names]
-        self._names |= spellings(connection, missing, self._file)
+        self._names |= spellings(connection, missing)
 
     def place(self, word: str) -> FormPlace | None:
         """The stem and the number of a word that was looked up; None when no document has any form of it."""
@@ -108,7 +107,7 @@ class WordSearcher:
         self._recent: OrderedDict[int, tuple[Ranker, StoredForms]] = OrderedDict()
 
     def ranker(
-        self, connection: sqlite3.Connection, snapshot: Snapshot, asked: Iterable[Sequence[str]] = ()
+        self, connection: Connection, snapshot: Snapshot, asked: Iterable[Sequence[str]] = ()
     ) -> tuple[Ranker, StoredForms]:
         """What ranks the documents of a snapshot, ready for questions in the words of ``asked``."""
         with self._mutex:
@@ -120,7 +119,7 @@ class WordSearcher:
             found[1].look_up(connection, (word for tokens in asked for word in tokens))
         return found
 
-    def _made(self, connection: sqlite3.Connection, snapshot: Snapshot) -> tuple[Ranker, StoredForms]:
+    def _made(self, connection: Connection, snapshot: Snapshot) -> tuple[Ranker, StoredForms]:
         more = np.full(max(snapshot.terms.size - len(self._group_of), 0), -1, dtype=np.int32)
         self._group_of = np.concatenate([self._group_of, more])  # those who have the earlier one keep it as it is
         parts = {}
@@ -129,18 +128,18 @@ class WordSearcher:
         self._parts = parts
         stems, documents = [one for one, _ in parts.values()], [one for _, one in parts.values()]
         words = self._group_of, snapshot.terms.stop
-        forms = StoredForms(self._keys, self._numbers, words, stems, self._file)
+        forms = StoredForms(self._keys, self._numbers, words, stems)
         collection = WordCollection(documents, forms, len(self._numbers), partial(_damaged, self._file))
         return Ranker(collection, snapshot.alive, self._together), forms
 
     def _part(
-        self, rows: SegmentRows, connection: sqlite3.Connection, snapshot: Snapshot
+        self, rows: SegmentRows, connection: Connection, snapshot: Snapshot
     ) -> tuple[SegmentStems, DocumentsPart]:
         try:
             stems = rows.stems
             if stems is None or stems.edition != self._keys.edition:
                 self._learn(snapshot)
-                stems = self._keys.stems(rows, lambda numbers: find_words(connection, numbers, self._file))
+                stems = self._keys.stems(rows, partial(find_words, connection))
             stems.check(len(self._group_of))
             groups = self._numbers.take(np.asarray(stems.keys))
             self._group_of[stems.words] = np.repeat(groups, np.diff(stems.starts))
@@ -160,7 +159,7 @@ class WordSearcher:
 
     def rank(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         snapshot: Snapshot,
         asked: Sequence[Sequence[str]],
         ask: Ask,
@@ -186,7 +185,7 @@ class WordSearcher:
 
     def explain(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         snapshot: Snapshot,
         ranking: Ranking,
         place: int,

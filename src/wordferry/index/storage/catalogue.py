@@ -13,7 +13,7 @@ import re
 import sqlite3
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -71,6 +71,11 @@ def checksum(*values: Any) -> int:
         data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
         parts += (_KINDS[type(value)], data, b"\xff")
     return zlib.crc32(b"".join(parts))
+
+
+def sealed(*values: Any) -> tuple[Any, ...]:
+    """A row with its checksum behind it."""
+    return (*values, checksum(*values))
 
 
 class OpenedFolder:
@@ -132,15 +137,15 @@ class Stamp(NamedTuple):
         return cls((facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns), unfinished)
 
 
-class ReadConnection(sqlite3.Connection):
-    """A connection for reading that remembers what it read of the state it sees."""
+class Connection(sqlite3.Connection):
+    """A connection to a catalogue; one for reading remembers what it read of the state it sees."""
 
+    file = Path()
+    """The catalogue."""
     version = -1
     """What SQLite calls the version of the data; it changes with every commit of another connection."""
-    state: Any = None
-    """The entry of that name, read once for each version."""
-    dictionaries: dict[int, bytes]
-    """Those of texts that were read in this version."""
+    kept: dict[Any, Any] | None = None
+    """Entries, and dictionaries of texts, that were read in this version; None for a connection that writes."""
     stamp: Stamp | None = None
     """The state of the file, where the connection relies on its not changing."""
 
@@ -149,8 +154,36 @@ class ReadConnection(sqlite3.Connection):
         (version,) = self.execute("PRAGMA data_version").fetchone()
         if version == self.version:
             return False
-        self.version, self.state, self.dictionaries = version, None, {}
+        self.version, self.kept = version, {}
         return True
+
+    def damaged(self, what: str) -> FormatError:
+        """The error for what does not match its checksum."""
+        return FormatError(
+            f"{self.file} is damaged: {what} does not match its checksum. Restore the index from a copy."
+        )
+
+    def unsealed(self, row: Sequence[Any], what: str) -> Sequence[Any]:
+        """A row, which must be there, without the checksum behind it, which must be right; ``what`` names it."""
+        values = row[:-1]
+        if not row or checksum(*values) != row[-1]:
+            raise self.damaged(what.format(*values))
+        return values
+
+    def meta(self, key: str) -> Any:
+        """The JSON value under a name, or None; read once for each version by a connection for reading."""
+        found = None if self.kept is None else self.kept.get(key)
+        if found is None:
+            for row in self.execute("SELECT key, value, checksum FROM meta WHERE key = ?", (key,)):
+                found = json.loads(self.unsealed(row, "the entry {!r} in the table meta")[1])
+                if self.kept is not None:
+                    self.kept[key] = found
+        return found
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Store one JSON value under a name."""
+        row = sealed(key, json.dumps(value, ensure_ascii=False))
+        self.execute("INSERT OR REPLACE INTO meta VALUES(?, ?, ?)", row)
 
 
 class Catalogue:
@@ -159,8 +192,8 @@ class Catalogue:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / FILE
-        self._idle: list[ReadConnection] = []
-        self._writer: sqlite3.Connection | None = None
+        self._idle: list[Connection] = []
+        self._writer: Connection | None = None
         self._mutex = Lock()
         self._closed = False
         self._process = os.getpid()
@@ -173,8 +206,8 @@ class Catalogue:
         self.identity = ""
         """A name that no other index has."""
         with self.reading() as connection:
-            check_header(connection, self.file)
-            self.identity = get_meta(connection, "identity", self.file)
+            check_header(connection)
+            self.identity = connection.meta("identity")
             if self.identity is None:
                 raise FormatError(f"{self.file} is damaged: the entry 'identity' is missing.")
 
@@ -182,7 +215,7 @@ class Catalogue:
     def create(cls, folder: Path, meta: dict[str, Any], words: Iterable[tuple[Any, ...]]) -> None:
         """Write a catalogue without documents into a folder."""
         file = folder / FILE
-        connection = sqlite3.connect(file, isolation_level=None)
+        connection = sqlite3.connect(file, isolation_level=None, factory=Connection)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
@@ -192,7 +225,7 @@ class Catalogue:
             for statement in SCHEMA.strip().split(";\n"):
                 connection.execute(statement)
             for key, value in meta.items():
-                set_meta(connection, key, value)
+                connection.set_meta(key, value)
             connection.executemany("INSERT INTO words VALUES(?, ?, ?, ?)", words)
             connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -200,7 +233,7 @@ class Catalogue:
         finally:
             connection.close()
 
-    def _connect(self, *, write: bool) -> ReadConnection:
+    def _connect(self, *, write: bool) -> Connection:
         """A new connection. Who may not write reads beside a writer through the writer's log and shared memory; when
         nobody has the index open there is neither, and the file is read as one that does not change as long as it
         does not (:class:`Stamp`)."""
@@ -217,8 +250,9 @@ class Catalogue:
             timeout=BUSY_SECONDS,
             check_same_thread=False,
             cached_statements=64,
-            factory=ReadConnection,
+            factory=Connection,
         )
+        connection.file = self.file
         try:
             if write:
                 connection.execute("PRAGMA journal_mode=WAL")
@@ -247,16 +281,16 @@ class Catalogue:
         self.place.check()
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[Connection]:
         """A connection inside a read transaction: everything read through it is one state of the index."""
         self.check_use()
-        connection: ReadConnection | None = None
+        connection: Connection | None = None
         sound = False
         try:
             connection = self._idle_connection() or self._connect(write=False)
             connection.execute("BEGIN")
-            if connection.changed():
-                self._check_identity(connection)
+            if connection.changed() and self.identity and connection.meta("identity") != self.identity:
+                raise self.place.error()
             yield connection
             self._check_unchanged(connection)
             sound = True
@@ -274,11 +308,7 @@ class Catalogue:
             if connection is not None:
                 self._hand_back(connection, sound)
 
-    def _check_identity(self, connection: sqlite3.Connection) -> None:
-        if self.identity and get_meta(connection, "identity", self.file) != self.identity:
-            raise self.place.error()
-
-    def _idle_connection(self) -> ReadConnection | None:
+    def _idle_connection(self) -> Connection | None:
         """A connection that waits to be used again; one that cannot see what has changed since is closed."""
         while True:
             with self._mutex:
@@ -287,12 +317,12 @@ class Catalogue:
                 return connection
             connection.close()
 
-    def _check_unchanged(self, connection: ReadConnection) -> None:
+    def _check_unchanged(self, connection: Connection) -> None:
         """Refuse what was read from a file that somebody began to write meanwhile."""
         if connection.stamp is not None and connection.stamp != Stamp.of(self.file):
             raise StorageError(f"{self.file} was changed by a writer while it was read. Try again.")
 
-    def _hand_back(self, connection: ReadConnection, sound: bool) -> None:
+    def _hand_back(self, connection: Connection, sound: bool) -> None:
         try:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -314,7 +344,7 @@ class Catalogue:
         return translate(error, self.file)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Iterator[Connection]:
         """A connection inside a write transaction: committed and on the disk at the end, or nothing of it."""
         self.check_use()
         try:
@@ -355,8 +385,9 @@ class Catalogue:
         self.place.close()
 
 
-def check_header(connection: sqlite3.Connection, file: Path) -> None:
+def check_header(connection: Connection) -> None:
     """Refuse a file of another program or of another format."""
+    file = connection.file
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise FormatError(f"{file} is not the catalogue of a wordferry index, or its first bytes are damaged.")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -366,31 +397,6 @@ def check_header(connection: sqlite3.Connection, file: Path) -> None:
             "version that wrote it (its documents come out with wordferry index export), or upgrade with: "
             "pip install -U wordferry"
         )
-
-
-def set_meta(connection: sqlite3.Connection, key: str, value: Any) -> None:
-    """Store one JSON value under a name."""
-    text = json.dumps(value, ensure_ascii=False)
-    connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?, ?)", (key, text, checksum(key, text)))
-
-
-def get_meta(connection: sqlite3.Connection, key: str, file: Path) -> Any:
-    """The JSON value under a name, or None."""
-    row = connection.execute("SELECT value, checksum FROM meta WHERE key = ?", (key,)).fetchone()
-    if row is None:
-        return None
-    if checksum(key, row[0]) != row[1]:
-        raise damaged(file, f"the entry {key!r} in the table meta")
-    return json.loads(row[0])
-
-
-def get_state(connection: sqlite3.Connection, file: Path) -> Any:
-    """The entry 'state', or None; a connection for reading reads it once for each state of the file."""
-    if not isinstance(connection, ReadConnection) or connection.version < 0:
-        return get_meta(connection, "state", file)
-    if connection.state is None:
-        connection.state = get_meta(connection, "state", file)
-    return connection.state
 
 
 def id_sum(ids: Iterable[str]) -> int:
@@ -403,18 +409,18 @@ def count_ids(state: dict[str, Any], ids: Iterable[str], sign: int) -> None:
     state["id_sum"] += sign * id_sum(ids)
 
 
-def number_of(connection: sqlite3.Connection, identifier: str) -> int | None:
+def number_of(connection: Connection, identifier: str) -> int | None:
     """The number of the document with an id."""
     row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
     return None if row is None else row[0]
 
 
-def all_ids(connection: sqlite3.Connection, file: Path) -> list[str]:
+def all_ids(connection: Connection) -> list[str]:
     """The ids of all documents in order, held to the count and the sum that the state keeps."""
-    state = get_meta(connection, "state", file)
+    state = connection.meta("state")
     ids = [row[0] for row in connection.execute("SELECT id FROM documents ORDER BY number")]
     if len(ids) != state["documents"] or id_sum(ids) != state["id_sum"]:
-        raise damaged(file, "the list of ids")
+        raise connection.damaged("the list of ids")
     return ids
 
 
@@ -428,11 +434,6 @@ def document_checksum(row: tuple[Any, ...]) -> int:
         except (AttributeError, TypeError, UnicodeEncodeError):  # not what was written: damage
             pass
     return checksum(*row[:8])
-
-
-def damaged(file: Path, what: str) -> FormatError:
-    """The error for a row whose checksum is wrong."""
-    return FormatError(f"{file} is damaged: {what} does not match its checksum. Restore the index from a copy.")
 
 
 _DAMAGE = (

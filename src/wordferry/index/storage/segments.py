@@ -18,7 +18,7 @@ from wordferry.base.arrays import Counts, Float32Array, Int64Array
 from wordferry.base.lazy import shutil
 from wordferry.encoders.codes import Codes
 from wordferry.errors import FormatError, StorageError, WordferryError
-from wordferry.index.storage.catalogue import checksum, damaged
+from wordferry.index.storage.catalogue import Connection, sealed
 from wordferry.index.storage.columns import Columns
 from wordferry.index.storage.stems import NAMES as STEMS
 from wordferry.index.storage.stems import SegmentStems
@@ -103,15 +103,18 @@ class Segment(NamedTuple):
     """sha256 of the segment's manifest, which holds those of its files."""
 
     @classmethod
-    def from_row(cls, row: tuple[Any, ...], file: Path) -> Segment:
-        if checksum(*row[:6]) != row[6]:
-            raise damaged(file, f"the entry of segment {row[0]!r}")
-        return cls(*row[:6])
+    def of(cls, row: Sequence[Any], connection: Connection) -> Segment:
+        """From a row of the catalogue."""
+        return cls(*connection.unsealed(row, "the entry of segment {!r}"))
 
-    @property
-    def row(self) -> tuple[Any, ...]:
-        values = (self.name, self.first, self.last, self.documents, self.pairs, self.manifest)
-        return (*values, checksum(*values))
+    @classmethod
+    def listed(cls, connection: Connection) -> list[Segment]:
+        """Those of a catalogue, in the order of their documents."""
+        return [cls.of(row, connection) for row in connection.execute("SELECT * FROM segments ORDER BY first")]
+
+    def list_in(self, connection: Connection) -> None:
+        """Put it into the catalogue."""
+        connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", sealed(*self))
 
     def read(self, folder: Path, *, verify: bool | None = None) -> SegmentRows:
         """Map the arrays. ``verify`` compares every byte with its checksum first; None does so for small segments."""

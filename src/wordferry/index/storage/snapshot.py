@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from wordferry.encoders.codes import Codes
 from wordferry.errors import FormatError, ReplacedError, WordferryError
 from wordferry.index.results import Document
 from wordferry.index.search.filters import Condition
-from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta, get_state, number_of
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Connection, number_of
 from wordferry.index.storage.columns import Columns, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, with_remedy
 from wordferry.index.storage.stored_weights import StoredWeights
@@ -101,7 +100,7 @@ class Snapshot:
         """How many rows a mask allows."""
         return self.documents if mask is None or mask is self.alive else int(np.count_nonzero(mask))
 
-    def row(self, connection: sqlite3.Connection, identifier: str) -> int | None:
+    def row(self, connection: Connection, identifier: str) -> int | None:
         """The row of the document with an id; None where there is none."""
         number = number_of(connection, identifier)
         if number is None:
@@ -114,7 +113,7 @@ class Snapshot:
         """The bytes of the longest id."""
         return max((part.rows.columns.longest_id for part in self.parts), default=0)
 
-    def without(self, connection: sqlite3.Connection, mask: BoolArray | None, identifier: str) -> BoolArray:
+    def without(self, connection: Connection, mask: BoolArray | None, identifier: str) -> BoolArray:
         """The mask, less the row of a document."""
         mask = np.ones(len(self.numbers), dtype=bool) if mask is None else mask.copy()
         row = self.row(connection, identifier)
@@ -169,10 +168,10 @@ class Snapshot:
             parts.append(part.bags.codes.select(rows[inside] - part.start))
         return Codes.join(parts)
 
-    def read(self, connection: sqlite3.Connection, rows: Iterable[int], file: Path) -> dict[int, Document]:
+    def read(self, connection: Connection, rows: Iterable[int]) -> dict[int, Document]:
         """The documents of some rows, by row and in the order of rows; a row that comes twice is read once."""
-        places, unpacker = sorted(set(rows)), Unpacker(connection, file)
-        found = selected_documents(connection, self.numbers[places].tolist(), DOCUMENT_COLUMNS, file)
+        places, unpacker = sorted(set(rows)), Unpacker(connection)
+        found = selected_documents(connection, self.numbers[places].tolist(), DOCUMENT_COLUMNS)
         return {place: as_document(unpacker.checked(row)) for place, row in zip(places, found, strict=True)}
 
 
@@ -186,17 +185,16 @@ class Snapshots:
         self._vectors = vectors
         self._fingerprint = fingerprint
         self._fields = fields
-        self._file = folder / FILE
         self._mutex = Lock()
         self._recent: OrderedDict[int, Snapshot] = OrderedDict()
         self._rows: dict[str, SegmentRows] = {}
         self._weights: tuple[str, StoredWeights | None] = "", None
 
-    def get(self, connection: sqlite3.Connection) -> Snapshot:
+    def get(self, connection: Connection) -> Snapshot:
         """The snapshot of the state that the connection's transaction sees."""
-        state = get_state(connection, self._file)
+        state = connection.meta("state")
         if state is None:
-            raise damaged(self._file, "the entry 'state' (it is missing)")
+            raise connection.damaged("the entry 'state' (it is missing)")
         if state["fingerprint"] != self._fingerprint:
             raise ReplacedError(f"The word vectors of {self._folder} were replaced after it was opened. Open it again.")
         with self._mutex:
@@ -207,22 +205,23 @@ class Snapshots:
                 except (TypeError, ValueError, KeyError, OverflowError) as error:
                     if isinstance(error, WordferryError):
                         raise
-                    raise FormatError(f"{self._file} is damaged: {error}. Restore the index from a copy.") from error
+                    raise FormatError(
+                        f"{connection.file} is damaged: {error}. Restore the index from a copy."
+                    ) from error
                 self._recent[found.generation] = found
                 while len(self._recent) > _KEPT_SNAPSHOTS:
                     self._recent.pop(min(self._recent))
             return found
 
-    def _load(self, connection: sqlite3.Connection, state: dict[str, Any]) -> Snapshot:
-        rows = connection.execute("SELECT * FROM segments ORDER BY first")
-        segments = tuple(Segment.from_row(row, self._file) for row in rows)
+    def _load(self, connection: Connection, state: dict[str, Any]) -> Snapshot:
+        segments = tuple(Segment.listed(connection))
         mapped = {s.name: self._rows.get(s.name) or s.read(self._folder) for s in segments}
         self._rows = mapped
         generation = state["generation"]
-        buffer = read_buffer(connection, self._file)
+        buffer = read_buffer(connection)
         weights = self._stored_weights(connection, state, mapped)
         terms = self._terms(connection, state, weights)
-        loose = SegmentRows.of(buffer, columns_of(connection, buffer.numbers, self._file), terms.stop)
+        loose = SegmentRows.of(buffer, columns_of(connection, buffer.numbers), terms.stop)
         named: list[tuple[tuple[Any, ...], SegmentRows]] = [(("segment", name), one) for name, one in mapped.items()]
         parts: list[Part] = []
         for key, some in [*named, (("buffer", generation), loose)]:
@@ -236,7 +235,7 @@ class Snapshots:
             documents=state["documents"],
             terms=terms,
             embeddings=self._vectors.read(connection, state),
-            graph=get_meta(connection, "graph", self._file),
+            graph=connection.meta("graph"),
             parts=tuple(parts),
             numbers=numbers,
             alive=alive,
@@ -246,9 +245,7 @@ class Snapshots:
             fields=self._fields,
         )
 
-    def _alive(
-        self, connection: sqlite3.Connection, numbers: npt.NDArray[Any], state: dict[str, Any]
-    ) -> BoolArray | None:
+    def _alive(self, connection: Connection, numbers: npt.NDArray[Any], state: dict[str, Any]) -> BoolArray | None:
         """The rows that are not deleted, held to what the state says of them; None when none is deleted."""
         dead = np.array([row[0] for row in connection.execute("SELECT number FROM tombstones")], dtype=np.int64)
         alive, count, total = None, len(numbers), int(numbers.sum(dtype=np.int64))
@@ -256,14 +253,14 @@ class Snapshots:
             alive = ~np.isin(numbers, dead)
             count, total = int(alive.sum()), int(numbers[alive].sum(dtype=np.int64))
         if count != state["documents"] or total != state["number_sum"]:
-            raise damaged(self._file, "the list of living documents")
+            raise connection.damaged("the list of living documents")
         return alive
 
     def _stored_weights(
-        self, connection: sqlite3.Connection, state: dict[str, Any], mapped: dict[str, SegmentRows]
+        self, connection: Connection, state: dict[str, Any], mapped: dict[str, SegmentRows]
     ) -> StoredWeights | None:
         """The stored weights, where all segments that they cover are still there."""
-        record = get_meta(connection, "weights", self._file)
+        record = connection.meta("weights")
         if record is None or not all(name in mapped for name in record["segments"]):
             return None
         if self._weights[0] != record["name"]:
@@ -271,22 +268,20 @@ class Snapshots:
         found = self._weights[1]
         return found if found is not None and found.config["epoch"] == state["epoch"] else None
 
-    def _terms(
-        self, connection: sqlite3.Connection, state: dict[str, Any], weights: StoredWeights | None
-    ) -> TermVectors:
+    def _terms(self, connection: Connection, state: dict[str, Any], weights: StoredWeights | None) -> TermVectors:
         """The words with vectors; those of an earlier state of this epoch are a prefix."""
         same = [s.terms for s in self._recent.values() if s.epoch == state["epoch"]]
         same += [] if weights is None else [weights.vectors]
         known = [terms for terms in same if terms.size <= state["words"]]
-        return read_vectors(connection, state, self._file, max(known, key=len, default=None))
+        return read_vectors(connection, state, max(known, key=len, default=None))
 
 
-def read_buffer(connection: sqlite3.Connection, file: Path) -> Bags:
+def read_buffer(connection: Connection) -> Bags:
     """The documents that wait for a segment."""
-    rows = connection.execute("SELECT * FROM buffer ORDER BY number").fetchall()
-    for *values, stored in rows:
-        if checksum(*values) != stored:
-            raise damaged(file, f"the bag of words of document number {values[0]}")
+    rows = [
+        connection.unsealed(row, "the bag of words of document number {}")
+        for row in connection.execute("SELECT * FROM buffer ORDER BY number")
+    ]
     indptr = np.cumsum([0, *(len(row[1]) // 4 for row in rows)], dtype=np.int64)
     words, counts = (np.frombuffer(b"".join(row[p] for row in rows), "<i4").astype(np.int32) for p in (1, 2))
     codes = None
@@ -295,12 +290,12 @@ def read_buffer(connection: sqlite3.Connection, file: Path) -> Bags:
     return Bags(indptr, words, counts, np.array([row[0] for row in rows], dtype=np.int64), codes)
 
 
-def columns_of(connection: sqlite3.Connection, numbers: Int64Array, file: Path) -> Columns:
+def columns_of(connection: Connection, numbers: Int64Array) -> Columns:
     """The fields of the documents with these numbers, which ascend."""
     if not len(numbers):
         return Columns.gather([])
     found: list[int] = []
-    whole = Unpacker(connection, file)
+    whole = Unpacker(connection)
 
     def rows() -> Iterator[dict[str, Any]]:
         span = (int(numbers[0]), int(numbers[-1]))
@@ -312,7 +307,7 @@ def columns_of(connection: sqlite3.Connection, numbers: Int64Array, file: Path) 
 
     columns = Columns.gather(rows())
     if not np.array_equal(numbers, found):
-        raise damaged(file, f"the list of the documents {numbers[0]} to {numbers[-1]}")
+        raise connection.damaged(f"the list of the documents {numbers[0]} to {numbers[-1]}")
     return columns
 
 

@@ -11,14 +11,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
-from wordferry.index.storage.catalogue import damaged
+from wordferry.index.storage.catalogue import Connection
 from wordferry.texts.stop_marks import AFTER_MARK, MARK, is_marked
 from wordferry.words.vocabulary import Vocabulary
 
@@ -38,11 +37,11 @@ def term_rows(words: Iterable[tuple[int, str, int | None]]) -> Iterator[TermRow]
         yield number, word, vector, zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
 
 
-def checked_rows(rows: Iterable[TermRow], file: Path) -> Iterator[TermRow]:
-    """Rows of the table, each held to its checksum."""
-    for number, word, vector, checksum in rows:
+def checked_rows(connection: Connection, which: str = "", values: Sequence[Any] = ()) -> Iterator[TermRow]:
+    """Rows of the table, each held to its checksum; ``which`` of them is SQL."""
+    for number, word, vector, checksum in connection.execute(f"SELECT * FROM words {which}", values):
         if zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass")) != checksum:
-            raise damaged(file, f"the word {word!r}")
+            raise connection.damaged(f"the word {word!r}")
         yield number, word, vector, checksum
 
 
@@ -77,11 +76,10 @@ class TermVectors:
         return found
 
     @classmethod
-    def assign(cls, connection: sqlite3.Connection, size: int, vocabulary: Vocabulary, file: Path) -> TermVectors:
+    def assign(cls, connection: Connection, size: int, vocabulary: Vocabulary) -> TermVectors:
         """Give every word of the dictionary the vector that a vocabulary has for it, and write that down."""
-        rows = checked_rows(connection.execute("SELECT number, word, vector, checksum FROM words").fetchall(), file)
         find, found = vocabulary.finder, []
-        for number, word, _, _ in rows:
+        for number, word, _, _ in checked_rows(connection):
             vector = find(word, -1)
             found.append((number, word, vector if vector >= 0 else None))
         change = "UPDATE words SET vector = ?, checksum = ? WHERE number = ?"
@@ -94,9 +92,7 @@ class TermVectors:
         return zlib.crc32(np.stack([self.numbers, self.rows], axis=1).astype("<i8").tobytes(), before)
 
 
-def read_vectors(
-    connection: sqlite3.Connection, state: dict[str, Any], file: Path, before: TermVectors | None = None
-) -> TermVectors:
+def read_vectors(connection: Connection, state: dict[str, Any], before: TermVectors | None = None) -> TermVectors:
     """Which words have a vector, held to the state. ``before`` is a prefix that was read from an earlier state."""
     before = before or TermVectors(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
     query = "SELECT number, vector FROM words WHERE vector IS NOT NULL AND number >= ? ORDER BY number"
@@ -106,45 +102,41 @@ def read_vectors(
         state["words"],
         np.concatenate([before.numbers, more[:, 0]]),
         np.concatenate([before.rows, more[:, 1]]),
-        read_stop_words(connection, state["words"], file),
+        read_stop_words(connection, state["words"]),
     )
     if len(found) != state["vectors"] or found.checksum() != state["vectors_checksum"]:
-        raise damaged(file, "the list of words")
+        raise connection.damaged("the list of words")
     return found
 
 
-def read_stop_words(connection: sqlite3.Connection, size: int, file: Path) -> Int64Array:
+def read_stop_words(connection: Connection, size: int) -> Int64Array:
     """The numbers of the stop words that documents have, ascending; ``size`` is above every number of the state."""
-    query = "SELECT number, word, vector, checksum FROM words WHERE word >= ? AND word < ?"
-    found = (row[0] for row in checked_rows(connection.execute(query, (MARK, AFTER_MARK)), file))
+    found = (row[0] for row in checked_rows(connection, "WHERE word >= ? AND word < ?", (MARK, AFTER_MARK)))
     return np.array(sorted(number for number in found if number < size), dtype=np.int64)
 
 
-def find_numbers(connection: sqlite3.Connection, words: Sequence[str], file: Path) -> dict[str, int]:
+def _rows_among(connection: Connection, column: str, values: Sequence[Any]) -> Iterator[TermRow]:
+    """The rows of which a column has one of some values."""
+    for start in range(0, len(values), _VARIABLES):
+        some = values[start : start + _VARIABLES]
+        yield from checked_rows(connection, f"WHERE {column} IN ({','.join('?' * len(some))})", some)
+
+
+def find_numbers(connection: Connection, words: Sequence[str]) -> dict[str, int]:
     """The numbers of those of some words that the dictionary has."""
-    rows: list[TermRow] = []
-    for start in range(0, len(words), _VARIABLES):
-        some = words[start : start + _VARIABLES]
-        query = f"SELECT number, word, vector, checksum FROM words WHERE word IN ({','.join('?' * len(some))})"
-        rows += connection.execute(query, some)
-    return {word: number for number, word, _, _ in checked_rows(rows, file)}
+    return {word: number for number, word, _, _ in _rows_among(connection, "word", words)}
 
 
-def spellings(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> dict[int, str]:
+def spellings(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
     """The words with these numbers, of those that the dictionary still has."""
-    found: dict[int, str] = {}
-    for start in range(0, len(numbers), _VARIABLES):
-        some = numbers[start : start + _VARIABLES]
-        query = f"SELECT number, word, vector, checksum FROM words WHERE number IN ({','.join('?' * len(some))})"
-        found |= {row[0]: row[1] for row in checked_rows(connection.execute(query, some), file)}
-    return found
+    return {number: word for number, word, _, _ in _rows_among(connection, "number", numbers)}
 
 
-def find_words(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> list[str]:
+def find_words(connection: Connection, numbers: Sequence[int]) -> list[str]:
     """The words with these numbers, all of which must be there."""
-    found = spellings(connection, numbers, file)
+    found = spellings(connection, numbers)
     if len(found) < len(set(numbers)):
-        raise damaged(file, "the list of words")
+        raise connection.damaged("the list of words")
     return [found[number] for number in numbers]
 
 
@@ -152,15 +144,8 @@ class TermDictionary:
     """The dictionary as its one writer sees it; words that came in a transaction are in memory until it is stored."""
 
     def __init__(
-        self,
-        connection: sqlite3.Connection,
-        state: dict[str, Any],
-        vocabulary: Vocabulary,
-        file: Path,
-        *,
-        whole: bool = False,
+        self, connection: Connection, state: dict[str, Any], vocabulary: Vocabulary, *, whole: bool = False
     ) -> None:
-        self._file = file
         self._connection = connection
         self.vocabulary = vocabulary
         self.number_of_vector = np.full(len(vocabulary), -1, dtype=np.int32)
@@ -168,7 +153,7 @@ class TermDictionary:
         self.stop: list[int] = []
         """The numbers of stop words."""
         if not whole:
-            vectors = read_vectors(connection, state, file)
+            vectors = read_vectors(connection, state)
             self.number_of_vector[vectors.rows] = vectors.numbers
             self.stop = vectors.stop.tolist()
         self.next = int(state["words"])
@@ -182,13 +167,12 @@ class TermDictionary:
     @classmethod
     def of_no_index(cls, vocabulary: Vocabulary) -> TermDictionary:
         """An empty dictionary in memory, which is not stored."""
-        return cls(sqlite3.connect(":memory:"), {**EMPTY, "words": 0}, vocabulary, Path(), whole=True)
+        return cls(sqlite3.connect(":memory:", factory=Connection), EMPTY, vocabulary, whole=True)
 
     def without_vectors(self) -> dict[str, int]:
         """The numbers of all words without a vector."""
         if not self._whole:
-            query = "SELECT number, word, vector, checksum FROM words WHERE vector IS NULL"
-            rows = checked_rows(self._connection.execute(query), self._file)
+            rows = checked_rows(self._connection, "WHERE vector IS NULL")
             self._numbers = {row[1]: row[0] for row in rows} | self._numbers
             self._whole = True
         return self._numbers
@@ -197,7 +181,7 @@ class TermDictionary:
         """Have the numbers of some words without a vector at hand."""
         missing = [] if self._whole else [word for word in dict.fromkeys(words) if word not in self._numbers]
         if missing:
-            self._numbers |= find_numbers(self._connection, missing, self._file)
+            self._numbers |= find_numbers(self._connection, missing)
 
     def has_number(self, word: str) -> bool:
         """Whether a word without a vector that was looked up has a number."""
@@ -240,7 +224,7 @@ class TermDictionary:
     def words(self, numbers: Sequence[int]) -> list[str]:
         """Words by their numbers."""
         new = self._new
-        stored = iter(find_words(self._connection, [n for n in numbers if n not in new], self._file))
+        stored = iter(find_words(self._connection, [n for n in numbers if n not in new]))
         return [new[n][0] if n in new else next(stored) for n in numbers]
 
     def store(self, state: dict[str, Any]) -> None:

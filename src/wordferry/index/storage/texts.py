@@ -12,27 +12,18 @@ pack names the one it was made with.
 from __future__ import annotations
 
 import json
-import sqlite3
 import struct
 import zlib
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wordferry.index.results import Document
-from wordferry.index.storage.catalogue import (
-    DOCUMENT_COLUMNS,
-    ReadConnection,
-    checksum,
-    damaged,
-    document_checksum,
-    get_meta,
-)
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Connection, document_checksum, sealed
 from wordferry.texts.tokenizers import KeptText
 
 if TYPE_CHECKING:
@@ -94,23 +85,19 @@ def trained(texts: list[bytes], ends: bytes) -> bytes:
 class CompressionDictionaries:
     """The compression dictionaries that a catalogue has."""
 
-    def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._file = file
-        self._kept: dict[int, bytes] = {}
-        if isinstance(connection, ReadConnection) and connection.version >= 0:
-            self._kept = connection.dictionaries
+        self._kept: dict[Any, Any] = {} if connection.kept is None else connection.kept
 
     def get(self, number: int) -> bytes:
         """A dictionary by its number; 0 is an empty one."""
         if not number:
             return b""
-        found = self._kept.get(number)
+        found: bytes | None = self._kept.get(number)
         if found is None:
             row = self._connection.execute("SELECT * FROM dictionaries WHERE number = ?", (number,)).fetchone()
-            if row is None or checksum(*row[:3]) != row[3]:
-                raise damaged(self._file, f"the dictionary {number} of the texts")
-            found = self._kept[number] = zlib.decompress(row[2])
+            _, _, data = self._connection.unsealed(row or (), f"the dictionary {number} of the texts")
+            found = self._kept[number] = zlib.decompress(data)
         return found
 
     @property
@@ -128,8 +115,8 @@ class CompressionDictionaries:
         """Make one of texts up to a document's; too few texts make none."""
         data = trained(texts, ends[-(LARGEST // _SHARE) :])
         if data:
-            row = (self.newest[0] + 1, last, zlib.compress(data, 9))
-            self._connection.execute("INSERT INTO dictionaries VALUES(?, ?, ?, ?)", (*row, checksum(*row)))
+            row = sealed(self.newest[0] + 1, last, zlib.compress(data, 9))
+            self._connection.execute("INSERT INTO dictionaries VALUES(?, ?, ?, ?)", row)
 
     def check(self) -> None:
         """Read all of them, whatever was read before."""
@@ -175,9 +162,9 @@ def _gaps(numbers: list[int]) -> bytes:
 class Packer:
     """Puts texts into packs, compressed by other threads where there are some; the result is the same."""
 
-    def __init__(self, connection: sqlite3.Connection, file: Path, threads: int = 1) -> None:
+    def __init__(self, connection: Connection, threads: int = 1) -> None:
         self._connection = connection
-        self._dictionaries = CompressionDictionaries(connection, file)
+        self._dictionaries = CompressionDictionaries(connection)
         self._base: tuple[int, Any] | None = None
         self._sample: deque[bytes] = deque(maxlen=1 << 10)
         self._pool: ThreadPoolExecutor | None = None
@@ -245,10 +232,9 @@ class Packer:
 class Unpacker:
     """Rows of documents made whole again; the pack and the piece that were read last are kept."""
 
-    def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._file = file
-        self._dictionaries = CompressionDictionaries(connection, file)
+        self._dictionaries = CompressionDictionaries(connection)
         self._pack: tuple[int, int, int, bytes] = (0, -1, 0, b"")
         self._starts: list[int] = []
         self._ends: list[int] = []
@@ -262,10 +248,10 @@ class Unpacker:
             try:
                 text, label, metadata = self._find(row[0])
             except (zlib.error, struct.error, ValueError, KeyError, IndexError, TypeError):
-                raise damaged(self._file, f"document {row[1]!r}") from None
+                raise self._connection.damaged(f"document {row[1]!r}") from None
             row = (*row[:2], text, row[3], label, metadata, *row[6:])
         if document_checksum(row) != row[8]:
-            raise damaged(self._file, f"document {row[1]!r}")
+            raise self._connection.damaged(f"document {row[1]!r}")
         return row
 
     def texts(self) -> Iterator[Text]:
@@ -315,11 +301,11 @@ def _decoded(fields: list[bytes]) -> tuple[str, str | None, str]:
     return text.decode(), None if label == _NO_LABEL else label.decode(), metadata.decode()
 
 
-def repack(connection: sqlite3.Connection, file: Path) -> None:
+def repack(connection: Connection) -> None:
     """Drop the texts of deleted documents from their packs, and pack those that lie in rows of their own."""
     packs = connection.execute("SELECT first, last FROM packs ORDER BY first").fetchall()
-    unpacker = Unpacker(connection, file)
-    with Packer(connection, file) as packer:
+    unpacker = Unpacker(connection)
+    with Packer(connection) as packer:
         for first, last in packs:
             query = "SELECT number FROM documents WHERE text IS NULL AND number BETWEEN ? AND ?"
             alive = {row[0] for row in connection.execute(query, (first, last))}
@@ -335,7 +321,7 @@ def repack(connection: sqlite3.Connection, file: Path) -> None:
             connection.executemany(change, numbers)
 
 
-def _loose(connection: sqlite3.Connection, firsts: list[int]) -> Iterator[list[Text]]:
+def _loose(connection: Connection, firsts: list[int]) -> Iterator[list[Text]]:
     """Runs of documents whose texts are in their own rows, cut where packs begin; short runs stay as they are."""
     query = (
         "SELECT number, text, label, metadata FROM documents WHERE text IS NOT NULL AND number > ? "
@@ -350,16 +336,16 @@ def _loose(connection: sqlite3.Connection, firsts: list[int]) -> Iterator[list[T
         after = run[-1][0]
 
 
-def all_documents(connection: sqlite3.Connection, file: Path) -> Iterator[tuple[Any, ...]]:
+def all_documents(connection: Connection) -> Iterator[tuple[Any, ...]]:
     """The rows of all documents in order; an error at the end when some were missing."""
-    state = get_meta(connection, "state", file)
+    state = connection.meta("state")
     count = numbers = 0
-    whole = Unpacker(connection, file)
+    whole = Unpacker(connection)
     for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
         count, numbers = count + 1, numbers + row[0]
         yield whole.checked(row)
     if count != state["documents"] or numbers != state["number_sum"]:
-        raise damaged(file, "the list of documents")
+        raise connection.damaged("the list of documents")
 
 
 def stored_text(text: str, tokenized: int) -> str | tuple[str, ...]:
@@ -375,20 +361,18 @@ def as_document(row: tuple[Any, ...]) -> Document:
     return Document(row[1], stored_text(row[2], row[3]), _metadata(row[5])[0], row[4])
 
 
-def read_document(connection: sqlite3.Connection, id: str, file: Path) -> Document | None:
+def read_document(connection: Connection, id: str) -> Document | None:
     """The document with an id, or None."""
     row = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (id,)).fetchone()
-    return None if row is None else as_document(Unpacker(connection, file).checked(row))
+    return None if row is None else as_document(Unpacker(connection).checked(row))
 
 
-def read_ids(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> list[str]:
+def read_ids(connection: Connection, numbers: Sequence[int]) -> list[str]:
     """The ids of the documents with some numbers."""
-    return [row[1] for row in selected_documents(connection, numbers, "number, id", file)]
+    return [row[1] for row in selected_documents(connection, numbers, "number, id")]
 
 
-def selected_documents(
-    connection: sqlite3.Connection, numbers: Sequence[int], columns: str, file: Path
-) -> Iterator[tuple[Any, ...]]:
+def selected_documents(connection: Connection, numbers: Sequence[int], columns: str) -> Iterator[tuple[Any, ...]]:
     """Columns of the documents with these numbers, in their order; the first column is the number."""
     found: dict[int, tuple[Any, ...]] = {}
     for start in range(0, len(numbers), _VARIABLES):
@@ -398,5 +382,5 @@ def selected_documents(
         found |= {row[0]: row for row in rows}
     for number in numbers:
         if number not in found:
-            raise damaged(file, f"the document with number {number} (it is missing)")
+            raise connection.damaged(f"the document with number {number} (it is missing)")
         yield found[number]

@@ -6,7 +6,6 @@ The blocks of a change are written in its transaction, so that a word and its ve
 from __future__ import annotations
 
 import json
-import sqlite3
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from wordferry.base.arrays import Float32Array, Float64Array
 from wordferry.base.runtime import Progress
 from wordferry.errors import InputError, VocabularyMismatch, WordferryError
-from wordferry.index.storage.catalogue import checksum, damaged
+from wordferry.index.storage.catalogue import Connection, sealed
 from wordferry.texts.coverage import CoverageWarning
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.growing import GrowingVocabulary, VectorTable
@@ -37,26 +36,26 @@ class IndexVectors:
     def __init__(self, embeddings: Embeddings) -> None:
         self.embeddings = embeddings
 
-    def read(self, connection: sqlite3.Connection, state: dict[str, Any]) -> Embeddings:
+    def read(self, connection: Connection, state: dict[str, Any]) -> Embeddings:
         """The embeddings that a state has."""
         return self.embeddings
 
-    def verify(self, connection: sqlite3.Connection, state: dict[str, Any]) -> None:
+    def verify(self, connection: Connection, state: dict[str, Any]) -> None:
         """Compare what the catalogue holds of vectors with its checksums."""
 
 
 class MadeVectors(IndexVectors):
     """Vectors that are made when words first come; ``facts`` are the name, place and dimensions of the model."""
 
-    def __init__(self, facts: dict[str, Any], given: Any, file: Path) -> None:
-        self.facts, self._file = facts, file
+    def __init__(self, facts: dict[str, Any], given: Any, folder: Path) -> None:
+        self.facts, self._folder = facts, folder
         self._source: VectorSource | None = given
         self._checked = False
         self._mutex = Lock()
         self._table = VectorTable(facts["dimensions"], self._for_query)
         super().__init__(self._table.embeddings)
 
-    def read(self, connection: sqlite3.Connection, state: dict[str, Any]) -> Embeddings:
+    def read(self, connection: Connection, state: dict[str, Any]) -> Embeddings:
         with self._mutex:
             if state["made"] > len(self._table):
                 for block in self._blocks(connection, len(self._table), state["made"]):
@@ -65,12 +64,13 @@ class MadeVectors(IndexVectors):
             return self.embeddings
 
     def _blocks(
-        self, connection: sqlite3.Connection, start: int, end: int
+        self, connection: Connection, start: int, end: int
     ) -> Iterator[tuple[list[str], Float32Array, Float64Array]]:
         """Words, vectors and lengths of stored blocks, each held to its checksum."""
         query = "SELECT * FROM vectors WHERE first >= ? AND first < ? ORDER BY first"
-        for first, words, vectors, lengths, stored in connection.execute(query, (start, end)):
-            if checksum(first, words, vectors, lengths) != stored or first != start:
+        for row in connection.execute(query, (start, end)):
+            first, words, vectors, lengths = connection.unsealed(row, "the list of vectors")
+            if first != start:
                 break
             yield (
                 json.loads(words),
@@ -79,9 +79,9 @@ class MadeVectors(IndexVectors):
             )
             start += len(lengths) // 8
         if start != end:
-            raise damaged(self._file, "the list of vectors")
+            raise connection.damaged("the list of vectors")
 
-    def verify(self, connection: sqlite3.Connection, state: dict[str, Any]) -> None:
+    def verify(self, connection: Connection, state: dict[str, Any]) -> None:
         """Compare every stored block with its checksum."""
         for _ in self._blocks(connection, 0, state["made"]):
             pass
@@ -96,7 +96,7 @@ class MadeVectors(IndexVectors):
             self._source = None if place is None else VectorSource.of(place)
             if self._source is None:
                 raise InputError(
-                    f"The vectors of {self._file.parent} are made by {place or 'a model ' + repr(self.facts['name'])}, "
+                    f"The vectors of {self._folder} are made by {place or 'a model ' + repr(self.facts['name'])}, "
                     "which is not there. Open the index with embeddings=<the model>."
                 )
         if not self._checked:
@@ -107,7 +107,7 @@ class MadeVectors(IndexVectors):
                 and np.allclose(again.matrix, stored.matrix[: len(again)], atol=1e-2)
             ):
                 raise VocabularyMismatch(
-                    f"{self._source.name!r} makes other vectors than it did for the words of {self._file.parent}. Open "
+                    f"{self._source.name!r} makes other vectors than it did for the words of {self._folder}. Open "
                     "the index with the model it was made with, or give all words new vectors: Index.revector."
                 )
             self._checked = True
@@ -149,7 +149,7 @@ class NewVectors:
         self._new.append(made)
         return dict(zip(made.vocabulary, range(start, len(self.vocabulary)), strict=True))
 
-    def store(self, connection: sqlite3.Connection, state: dict[str, Any]) -> None:
+    def store(self, connection: Connection, state: dict[str, Any]) -> None:
         """Write what was made into the catalogue."""
         for made in self._new:
             for start in range(0, len(made), _BLOCK):
@@ -157,7 +157,6 @@ class NewVectors:
                 lengths = np.ones(len(made)) if made.lengths is None else made.lengths
                 words = json.dumps(made.vocabulary[span], ensure_ascii=False)
                 values = (made.matrix[span].astype("<f4").tobytes(), lengths[span].astype("<f8").tobytes())
-                row = (state["made"], words, *values)
-                connection.execute("INSERT INTO vectors VALUES(?, ?, ?, ?, ?)", (*row, checksum(*row)))
+                connection.execute("INSERT INTO vectors VALUES(?, ?, ?, ?, ?)", sealed(state["made"], words, *values))
                 state["made"] += len(made.vocabulary[span])
         self._new = []

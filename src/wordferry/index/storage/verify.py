@@ -7,7 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,15 @@ from wordferry.base.frames import Facts
 from wordferry.encoders.codes import scales_of
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.config import Config
-from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, FORMAT, Catalogue, checksum, get_meta, translate
+from wordferry.index.storage.catalogue import (
+    DOCUMENT_COLUMNS,
+    FILE,
+    FORMAT,
+    Catalogue,
+    Connection,
+    checksum,
+    translate,
+)
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import GRAPH, Bags, MissingFolder, Segment, SegmentRows, check_manifest, join
@@ -109,7 +117,7 @@ class Checker:
             raise FormatError("The index is damaged. " + " | ".join(self.problems))
         return found
 
-    def _check_all(self, connection: sqlite3.Connection) -> Verification:
+    def _check_all(self, connection: Connection) -> Verification:
         file = self.catalogue.file
         for (line,) in connection.execute("PRAGMA integrity_check"):
             if line != "ok":
@@ -117,18 +125,18 @@ class Checker:
         self._check_meta(connection)
         numbers = self._check_documents(connection)
         segmented, segments, pairs = self._check_segments(connection)
-        buffer = self._attempt(lambda: read_buffer(connection, file)) or join([])
+        buffer = self._attempt(lambda: read_buffer(connection)) or join([])
         self._use(buffer)
         dead = _column(connection, "SELECT number FROM tombstones ORDER BY number")
         self._check_rows(numbers, segmented, buffer.numbers, dead)
-        state = self._attempt(lambda: get_meta(connection, "state", file)) or {}
+        state = self._attempt(lambda: connection.meta("state")) or {}
         words = self._check_words(connection, state)
         self._dimensions |= {0 if buffer.codes is None else buffer.codes.dimension} if len(buffer) else set()
         if state and self._dimensions - {state.get("dimension", 0)}:
             self._wrong(f"{file}: the vectors of documents are not of the dimension that the state says.")
         covered = self._check_graph(connection, state, words)
         self._check_embeddings()
-        weights = self._attempt(lambda: get_meta(connection, "weights", file))
+        weights = self._attempt(lambda: connection.meta("weights"))
         if weights is not None:
             self._attempt(lambda: StoredWeights.read(self.catalogue.folder, weights, verify=True))
         if state and (state["documents"] != len(numbers) or (len(numbers) and numbers[-1] >= state["next_number"])):
@@ -149,7 +157,7 @@ class Checker:
             self._wrong(str(error))
             return None
 
-    def _check_meta(self, connection: sqlite3.Connection) -> None:
+    def _check_meta(self, connection: Connection) -> None:
         for key, value, stored in connection.execute("SELECT key, value, checksum FROM meta"):
             if checksum(key, value) != stored:
                 self._wrong(f"{self.catalogue.file} is damaged: the entry {key!r} does not match its checksum.")
@@ -157,22 +165,22 @@ class Checker:
         if missing:
             self._wrong(f"{self.catalogue.file} is damaged: the entries {sorted(missing)} are missing.")
 
-    def _check_documents(self, connection: sqlite3.Connection) -> Int64Array:
+    def _check_documents(self, connection: Connection) -> Int64Array:
         numbers = []
-        self._attempt(CompressionDictionaries(connection, self.catalogue.file).check)
-        whole = Unpacker(connection, self.catalogue.file)
+        self._attempt(CompressionDictionaries(connection).check)
+        whole = Unpacker(connection)
         for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
             numbers.append(row[0])
             self._attempt(lambda: json.loads(whole.checked(row)[5]))  # noqa: B023 - called at once
         return np.array(numbers, dtype=np.int64)
 
-    def _check_segments(self, connection: sqlite3.Connection) -> tuple[Int64Array, int, int]:
+    def _check_segments(self, connection: Connection) -> tuple[Int64Array, int, int]:
         """The numbers of the rows of all segments, how many segments and pairs; one segment is looked at at a time."""
         numbers, pairs = [np.zeros(0, dtype=np.int64)], 0
-        stop = self._attempt(lambda: read_stop_words(connection, sys.maxsize, self.catalogue.file))
+        stop = self._attempt(lambda: read_stop_words(connection, sys.maxsize))
         stop = np.zeros(0, np.int64) if stop is None else stop
         for row in connection.execute("SELECT * FROM segments ORDER BY first"):
-            segment = self._attempt(lambda: Segment.from_row(row, self.catalogue.file))  # noqa: B023
+            segment = self._attempt(lambda: Segment.of(row, connection))  # noqa: B023
             rows = self._attempt(lambda: segment.read(self.catalogue.folder, verify=True)) if segment else None  # noqa: B023
             if rows is None:
                 continue
@@ -193,12 +201,12 @@ class Checker:
             pairs += bags.pairs
         return np.concatenate(numbers), len(numbers) - 1, pairs
 
-    def _stems_agree(self, rows: SegmentRows, connection: sqlite3.Connection) -> bool:
+    def _stems_agree(self, rows: SegmentRows, connection: Connection) -> bool:
         """Whether the stems of a segment are those of its words; another version of the stemmer may give others."""
         stored = rows.stems
         if stored is None or stored.edition != self._keys.edition:
             return True
-        return stored.same(self._keys.stems(rows, lambda some: find_words(connection, some, self.catalogue.file)))
+        return stored.same(self._keys.stems(rows, partial(find_words, connection)))
 
     def _use(self, bags: Bags) -> None:
         """Note the words of some bags."""
@@ -217,14 +225,13 @@ class Checker:
             extra = len(np.setdiff1d(live, documents))
             self._wrong(f"{file}: {lost} documents have no bag of words, {extra} bags have no document.")
 
-    def _check_words(self, connection: sqlite3.Connection, state: dict[str, Any]) -> TermVectors | None:
+    def _check_words(self, connection: Connection, state: dict[str, Any]) -> TermVectors | None:
         """Every row of the dictionary, and that it has every word that documents have."""
         file = self.catalogue.file
         self._attempt(lambda: self.vectors.verify(connection, state))
         embeddings = self._attempt(lambda: self.vectors.read(connection, state))
         vocabulary = (embeddings or self.vectors.embeddings).vocabulary
-        query = connection.execute("SELECT number, word, vector, checksum FROM words ORDER BY number")
-        rows: list[TermRow] = self._attempt(lambda: list(checked_rows(query, file))) or []
+        rows: list[TermRow] = self._attempt(lambda: list(checked_rows(connection, "ORDER BY number"))) or []
         for number, word, vector, _ in rows:
             right = vocabulary.get(word) < 0 if vector is None else vocabulary.get(word) == vector
             if not right or not 0 <= number < state.get("words", 0):
@@ -233,11 +240,11 @@ class Checker:
         listed = np.array([row[0] for row in rows], dtype=np.int64)
         if not np.isin(np.concatenate(self._used), listed).all():
             self._wrong(f"{file}: documents have words that are not listed.")
-        found: TermVectors | None = self._attempt(lambda: read_vectors(connection, state, file)) if state else None
+        found: TermVectors | None = self._attempt(lambda: read_vectors(connection, state)) if state else None
         return found
 
-    def _check_graph(self, connection: sqlite3.Connection, state: dict[str, Any], words: TermVectors | None) -> int:
-        stored = self._attempt(lambda: get_meta(connection, "graph", self.catalogue.file))
+    def _check_graph(self, connection: Connection, state: dict[str, Any], words: TermVectors | None) -> int:
+        stored = self._attempt(lambda: connection.meta("graph"))
         covered, rows = 0, np.zeros(0, np.int64) if words is None else words.rows
         for record in (self.config.base, stored):
             current = record is not None and (record is self.config.base or record["epoch"] == state.get("epoch"))
@@ -255,7 +262,7 @@ class Checker:
             self._wrong(f"The word vectors at {self.config.path} are not those the index was made with.")
 
 
-def _column(connection: sqlite3.Connection, statement: str) -> Int64Array:
+def _column(connection: Connection, statement: str) -> Int64Array:
     return np.array([row[0] for row in connection.execute(statement)], dtype=np.int64)
 
 
@@ -275,7 +282,7 @@ def files_bytes(files: Iterable[Path]) -> int:
     return total
 
 
-def collect(folder: Path, config: Config, connection: sqlite3.Connection, snapshot: Snapshot) -> Stats:
+def collect(folder: Path, config: Config, connection: Connection, snapshot: Snapshot) -> Stats:
     """Count one state of an index."""
     tokens, known = snapshot.tokens(), snapshot.tokens(known=True)
     pairs = snapshot.pairs

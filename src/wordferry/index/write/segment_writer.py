@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from wordferry.base.lazy import shutil
 from wordferry.index.storage import segments
-from wordferry.index.storage.catalogue import FILE, checksum
+from wordferry.index.storage.catalogue import Connection, sealed
 from wordferry.index.storage.columns import Columns, Gathering
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, narrowed
 from wordferry.index.storage.snapshot import columns_of, read_buffer
@@ -43,7 +42,7 @@ class SegmentWriter:
         """Whether ``more`` documents would be too many for the segment that waits."""
         return self._waiting + more > SEGMENT
 
-    def take(self, connection: sqlite3.Connection, bags: Bags, fields: Iterable[dict[str, Any]]) -> None:
+    def take(self, connection: Connection, bags: Bags, fields: Iterable[dict[str, Any]]) -> None:
         """Accept bags whose numbers follow all earlier ones, and their metadata; a full segment is written at once."""
         if self.is_full(len(bags)):
             self._write(connection)
@@ -52,7 +51,7 @@ class SegmentWriter:
         for one in fields:
             self._fields.put(one)
 
-    def publish(self, connection: sqlite3.Connection) -> None:
+    def publish(self, connection: Connection) -> None:
         """Put what is left where it belongs by its size."""
         buffered = connection.execute("SELECT count(*) FROM buffer").fetchone()[0]
         if self._waiting + buffered >= BUFFER:
@@ -61,7 +60,7 @@ class SegmentWriter:
         for bags in self._parts:
             connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?, ?)", _buffer_rows(bags))
 
-    def replace_all(self, connection: sqlite3.Connection, parts: Iterable[Bags]) -> None:
+    def replace_all(self, connection: Connection, parts: Iterable[Bags]) -> None:
         """Let these bags be all there is: compaction. They are taken as they come, so only a segment is held."""
         self._replaced += [row[0] for row in connection.execute("SELECT name FROM segments")]
         segments: list[Segment] = []
@@ -73,7 +72,8 @@ class SegmentWriter:
         segments += self._stored(connection, join(self._parts), whole=False)
         for table in ("segments", "buffer", "tombstones"):
             connection.execute(f"DELETE FROM {table}")
-        connection.executemany("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", [s.row for s in segments])
+        for segment in segments:
+            segment.list_in(connection)
 
     def undo(self) -> None:
         """Remove the segments of a transaction that failed."""
@@ -85,13 +85,12 @@ class SegmentWriter:
         for name in self._replaced:
             shutil.rmtree(self._folder / segments.FOLDER / name, ignore_errors=True)
 
-    def _write(self, connection: sqlite3.Connection) -> None:
-        parts = [read_buffer(connection, self._folder / FILE), *self._parts]
+    def _write(self, connection: Connection) -> None:
+        parts = [read_buffer(connection), *self._parts]
         connection.execute("DELETE FROM buffer")
         size = sum(map(len, parts))
-        rows = connection.execute("SELECT * FROM segments ORDER BY first DESC").fetchall()
-        for row in rows:  # smaller segments before it are merged in, so that their number grows like a logarithm
-            last = Segment.from_row(row, self._folder / FILE)
+        # Smaller segments before it are merged in, so that their number grows like a logarithm.
+        for last in reversed(Segment.listed(connection)):
             if last.documents > size or size + last.documents > SEGMENT:
                 break
             parts.insert(0, self._absorb(connection, last))
@@ -102,9 +101,9 @@ class SegmentWriter:
         bags = join(parts)
         del parts, fields
         for segment in self._stored(connection, bags, whole=False, columns=columns):
-            connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", segment.row)
+            segment.list_in(connection)
 
-    def _absorb(self, connection: sqlite3.Connection, segment: Segment) -> Bags:
+    def _absorb(self, connection: Connection, segment: Segment) -> Bags:
         """The live rows of a segment that is to disappear."""
         bags = live_rows(connection, segment, self._folder)
         connection.execute("DELETE FROM segments WHERE name = ?", (segment.name,))
@@ -113,7 +112,7 @@ class SegmentWriter:
         return bags
 
     def _stored(
-        self, connection: sqlite3.Connection, bags: Bags, *, whole: bool, columns: Columns | None = None
+        self, connection: Connection, bags: Bags, *, whole: bool, columns: Columns | None = None
     ) -> list[Segment]:
         """Write segments of full size, and what is left over unless only whole ones are wanted: that waits on.
 
@@ -124,7 +123,7 @@ class SegmentWriter:
             span = np.arange(start, min(start + SEGMENT, len(bags)))
             part = bags if len(span) == len(bags) else bags.select(span)
             whose = columns if columns is not None and len(columns) == len(part) else None
-            whose = whose or columns_of(connection, part.numbers, self._folder / FILE)
+            whose = whose or columns_of(connection, part.numbers)
             rows = SegmentRows.of(part, whose, self._terms.stop)
             rows = replace(rows, stems=self._keys.stems(rows, self._terms.words))
             made.append(segments.write(self._folder, rows, self._config))
@@ -135,7 +134,7 @@ class SegmentWriter:
         return made
 
 
-def live_rows(connection: sqlite3.Connection, segment: Segment, folder: Path) -> Bags:
+def live_rows(connection: Connection, segment: Segment, folder: Path) -> Bags:
     """The rows of a segment that are not deleted."""
     bags = segment.read(folder, verify=True).bags
     span = (segment.first, segment.last)
@@ -151,6 +150,6 @@ def _buffer_rows(bags: Bags) -> list[tuple[Any, ...]]:
     for i, number in enumerate(bags.numbers.tolist()):
         span = slice(bags.indptr[i], bags.indptr[i + 1])
         codes = None if bags.codes is None else bags.codes.codes[i].tobytes()
-        values = (number, bags.words[span].astype("<i4").tobytes(), bags.counts[span].astype("<i4").tobytes(), codes)
-        rows.append((*values, checksum(*values)))
+        words, counts = (values[span].astype("<i4").tobytes() for values in (bags.words, bags.counts))
+        rows.append(sealed(number, words, counts, codes))
     return rows

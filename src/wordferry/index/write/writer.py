@@ -23,11 +23,10 @@ from wordferry.index.results import Document
 from wordferry.index.storage.catalogue import (
     DOCUMENT_COLUMNS,
     Catalogue,
+    Connection,
     count_ids,
     document_checksum,
-    get_meta,
     number_of,
-    set_meta,
 )
 from wordferry.index.storage.columns import document_fields
 from wordferry.index.storage.segments import Bags, Segment
@@ -55,7 +54,7 @@ State = dict[str, Any]
 class Transaction:
     """One change of an index: nothing of it is there until it is committed, and then all of it."""
 
-    connection: sqlite3.Connection
+    connection: Connection
     state: State
     segments: SegmentWriter
 
@@ -116,7 +115,7 @@ class Writer:
 
         def action(change: Transaction) -> None:
             source = iter(entries)
-            with Packer(change.connection, self._catalogue.file, threads) as packer:
+            with Packer(change.connection, threads) as packer:
                 call = _Adding(change.state["next_number"], replace, on_empty, packer, report)
                 while chunk := list(islice(source, CHUNK)):
                     ids.extend(self._insert(change, chunk, call))
@@ -130,9 +129,7 @@ class Writer:
         self, entries: Iterable[Entry], *, resume: bool, step: int, report: Callable[[int], object], threads: int
     ) -> int:
         """Store documents in steps of one transaction each; how many there are now of this and earlier calls."""
-        source = iter(entries)
-        with self._catalogue.reading() as connection:
-            filled = Filled.read(connection, self._catalogue.file)
+        source, filled = iter(entries), Filled.read(self._catalogue)
         if filled.documents and not filled.done and not resume:
             raise unfinished(self._catalogue.folder, filled)
         filled = filled if resume else Filled()
@@ -144,8 +141,7 @@ class Writer:
                 self._transact(lambda change: self._fill(change, source, before, step, report))  # noqa: B023
             except InputError as error:
                 raise stored_before(error, before.stored) from error
-            with self._catalogue.reading() as connection:
-                filled = Filled.read(connection, self._catalogue.file)
+            filled = Filled.read(self._catalogue)
         return filled.stored
 
     def _fill(
@@ -153,7 +149,7 @@ class Writer:
     ) -> None:
         """One step."""
         left = step
-        with Packer(change.connection, self._catalogue.file, self._threads) as packer:
+        with Packer(change.connection, self._threads) as packer:
             first, on_empty = change.state["next_number"], self._config.on_empty
             call = _Adding(first, False, on_empty, packer, report, filled.documents)
             while left and (chunk := list(islice(source, min(CHUNK, left)))):
@@ -161,7 +157,7 @@ class Writer:
                 filled = filled.after(chunk, len(ids))
                 left -= len(chunk)
         change.segments.publish(change.connection)
-        set_meta(change.connection, META, filled.to_json(done=left > 0))
+        change.connection.set_meta(META, filled.to_json(done=left > 0))
 
     def number_words(self, words: Iterable[str]) -> None:
         """Number words that no document has yet, in the order in which they come."""
@@ -189,7 +185,7 @@ class Writer:
 
         def action(change: Transaction) -> None:
             nonlocal count
-            check(lambda identifier: read_document(change.connection, identifier, self._catalogue.file))
+            check(lambda identifier: read_document(change.connection, identifier))
             for identifier in dict.fromkeys(ids):
                 if self._remove(change, identifier):
                     count += 1
@@ -213,7 +209,7 @@ class Writer:
 
             change.segments.replace_all(change.connection, parts())
             self._forget_words(change, np.concatenate(used), new_graph=rebuild)
-            repack(change.connection, self._catalogue.file)
+            repack(change.connection)
 
         self._transact(action)
         self._counting = None
@@ -232,13 +228,13 @@ class Writer:
                 made.make(word for (word,) in words if not is_marked(word))
                 made.store(connection, state)
                 vocabulary = made.vocabulary
-            terms = TermVectors.assign(connection, state["words"], vocabulary, self._catalogue.file)
+            terms = TermVectors.assign(connection, state["words"], vocabulary)
             order = np.where(terms.row_of < 0, NO_VECTOR + np.arange(terms.size), terms.row_of)
             change.segments.replace_all(connection, (some.ordered(order) for some in self._live(connection)))
             state |= {"vectors": len(terms), "vectors_checksum": terms.checksum(), "epoch": state["epoch"] + 1}
             state["fingerprint"] = config.fingerprint
             connection.execute("DELETE FROM meta WHERE key = 'graph'")
-            set_meta(connection, "config", asdict(config))
+            connection.set_meta("config", asdict(config))
 
         self._transact(action)
         self._counting = None
@@ -261,7 +257,7 @@ class Writer:
         words = 0
         try:
             with self._catalogue.writing() as connection:
-                state: State = get_meta(connection, "state", self._catalogue.file)
+                state: State = connection.meta("state")
                 words = state["words"]
                 terms = self._know_words(connection, state)
                 segments = SegmentWriter(self._catalogue.folder, facts, terms, self._keys)
@@ -270,7 +266,7 @@ class Writer:
                 if self._counting is not None and (made := self._counting[1].vectors) is not None:
                     made.store(connection, state)
                 state["generation"] += 1
-                set_meta(connection, "state", state)
+                connection.set_meta("state", state)
         except BaseException:
             self._counting = None
             self._keys.forget(words)  # the numbers of new words may be given to others now
@@ -281,13 +277,13 @@ class Writer:
             self._counting = state["generation"], self._counting[1]
         segments.remove_replaced()
 
-    def _know_words(self, connection: sqlite3.Connection, state: State) -> TermDictionary:
+    def _know_words(self, connection: Connection, state: State) -> TermDictionary:
         if self._counting is None or self._counting[0] != state["generation"]:
             vocabulary, made = self._vectors.read(connection, state).vocabulary, None
             if isinstance(self._vectors, MadeVectors):
                 made = NewVectors.of(self._vectors)
                 vocabulary = made.vocabulary
-            terms = TermDictionary(connection, state, vocabulary, self._catalogue.file)
+            terms = TermDictionary(connection, state, vocabulary)
             self._counting = state["generation"], Counting(terms, self._tokenizer, made)
         if (made := self._counting[1].vectors) is not None:
             made.progress = self.vector_progress
@@ -416,7 +412,7 @@ class Writer:
         return ids
 
     def _refuse_existing(
-        self, connection: sqlite3.Connection, named: list[tuple[str, Entry]], first: int, call: _Adding
+        self, connection: Connection, named: list[tuple[str, Entry]], first: int, call: _Adding
     ) -> None:
         """Say which id of a chunk is there already: from before, or from this call."""
         for identifier, entry in named:
@@ -443,26 +439,24 @@ class Writer:
         count_ids(state, (identifier,), -1)
         return True
 
-    def _live(self, connection: sqlite3.Connection) -> Iterator[Bags]:
-        file, folder = self._catalogue.file, self._catalogue.folder
-        rows = connection.execute("SELECT * FROM segments ORDER BY first").fetchall()
-        for row in rows:
-            yield live_rows(connection, Segment.from_row(row, file), folder)
-        yield read_buffer(connection, file)
+    def _live(self, connection: Connection) -> Iterator[Bags]:
+        for segment in Segment.listed(connection):
+            yield live_rows(connection, segment, self._catalogue.folder)
+        yield read_buffer(connection)
 
     def _count_all(self, change: Transaction) -> Iterator[Bags]:
         """The bags of all documents, made again from their texts; vectors are those that are stored, or made again."""
         connection = change.connection
         again = self._coded_again(connection) if change.state.get("dimension") else None
         cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
-        whole = Unpacker(connection, self._catalogue.file)
+        whole = Unpacker(connection)
         while rows := [whole.checked(row) for row in cursor.fetchmany(CHUNK)]:
             found = self._count([stored_text(row[2], row[3]) for row in rows])
             numbers = np.array([row[0] for row in rows], dtype=np.int64)
             codes = None if again is None else again(numbers, [text_of(stored_text(row[2], row[3])) for row in rows])
             yield Bags(*found.bags, numbers, codes)
 
-    def _coded_again(self, connection: sqlite3.Connection) -> Callable[[Int64Array, list[str]], Codes]:
+    def _coded_again(self, connection: Connection) -> Callable[[Int64Array, list[str]], Codes]:
         """From the numbers and texts of documents to their vectors."""
         try:
             parts = [part for part in self._live(connection) if part.codes is not None]
@@ -502,13 +496,14 @@ class Filled:
     done: bool = False
 
     @classmethod
-    def read(cls, connection: sqlite3.Connection, file: Path) -> Filled:
+    def read(cls, catalogue: Catalogue) -> Filled:
         """What the catalogue says."""
-        found = get_meta(connection, META, file)
+        with catalogue.reading() as connection:
+            found = connection.meta(META)
         try:
             return cls(**(found or {}))
         except TypeError:
-            raise FormatError(f"{file} is damaged: the entry {META!r} is not what was written.") from None
+            raise FormatError(f"{catalogue.file} is damaged: the entry {META!r} is not what was written.") from None
 
     def after(self, chunk: list[Entry], stored: int) -> Filled:
         """After some more documents."""
