@@ -31,8 +31,8 @@ def catalogue() -> Connection:
     return connection
 
 
-@given(st.lists(st.tuples(texts, labels, st.integers(1, 5)), min_size=1, max_size=8), st.integers(1, 3), st.booleans())
-def test_every_text_comes_back(rows: list[Any], threads: int, backwards: bool) -> None:
+@given(st.lists(st.tuples(texts, labels, st.integers(1, 5)), min_size=1, max_size=8), st.booleans())
+def test_every_text_comes_back(rows: list[Any], backwards: bool) -> None:
     connection = catalogue()
     number, made, kept = 0, [], []
     for text, label, gap in rows * 12:
@@ -40,8 +40,7 @@ def test_every_text_comes_back(rows: list[Any], threads: int, backwards: bool) -
         row = (number, f"d{number}", text, 0, label, '{"a": 1}', 3, 2)
         made.append((number, text, label, '{"a": 1}'))
         kept.append((*row, document_checksum(row)))
-    with Packer(connection, threads) as packer:
-        packer.put(made)
+    Packer(connection).put(made)
     unpacker = Unpacker(connection)
     for row in reversed(kept) if backwards else kept:
         assert unpacker.checked((*row[:2], None, row[3], None, None, *row[6:])) == row

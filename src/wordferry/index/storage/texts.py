@@ -17,17 +17,13 @@ import zlib
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wordferry.index.results import Document
 from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Connection, document_checksum, sealed
 from wordferry.texts.tokenizers import KeptText
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
 
 FEWEST = 64
 """Fewer documents than this keep their texts in their own rows."""
@@ -36,7 +32,6 @@ PIECE = 1 << 12
 """Bytes after which a piece of a pack is full."""
 _SAMPLE = 32
 """One text in this many is kept as a sample to make a dictionary of."""
-_WAITING = 128
 _RUN = 1 << 10
 """Documents that are packed at once when an index is compacted."""
 _END, _NO_LABEL = b"\xff", b"\xfe"
@@ -160,19 +155,13 @@ def _gaps(numbers: list[int]) -> bytes:
 
 
 class Packer:
-    """Puts texts into packs, compressed by other threads where there are some; the result is the same."""
+    """Puts texts into packs."""
 
-    def __init__(self, connection: Connection, threads: int = 1) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._dictionaries = CompressionDictionaries(connection)
         self._base: tuple[int, Any] | None = None
         self._sample: deque[bytes] = deque(maxlen=1 << 10)
-        self._pool: ThreadPoolExecutor | None = None
-        if threads > 1:
-            from concurrent.futures import ThreadPoolExecutor
-
-            self._pool = ThreadPoolExecutor(threads)
-        self._waiting: deque[tuple[tuple[int, int, int], Future[bytes]]] = deque()
 
     def put(self, texts: list[Text]) -> None:
         """Store texts whose numbers rise and lie in no other pack."""
@@ -181,13 +170,8 @@ class Packer:
         number, base = self._prepared(texts)
         for start in range(0, len(texts), DOCUMENTS):
             some = texts[start : start + DOCUMENTS]
-            row = some[0][0], some[-1][0], number
-            if self._pool is None:
-                self._store(row, packed(some, base))
-                continue
-            self._waiting.append((row, self._pool.submit(packed, some, base)))
-            while len(self._waiting) > _WAITING:
-                self._take()
+            row = some[0][0], some[-1][0], number, packed(some, base)
+            self._connection.execute("INSERT INTO packs VALUES(?, ?, ?, ?)", row)
 
     def _prepared(self, texts: list[Text]) -> tuple[int, Any]:
         """The number of the dictionary for some texts, and what compresses with it."""
@@ -203,31 +187,6 @@ class Packer:
             self._base = number, compressor(self._dictionaries.get(number))
         return self._base
 
-    def flush(self) -> None:
-        """Wait until everything is stored."""
-        while self._waiting:
-            self._take()
-
-    def _take(self) -> None:
-        row, made = self._waiting.popleft()
-        self._store(row, made.result())
-
-    def _store(self, row: tuple[int, int, int], data: bytes) -> None:
-        self._connection.execute("INSERT INTO packs VALUES(?, ?, ?, ?)", (*row, data))
-
-    def __enter__(self) -> Packer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self.flush()
-        finally:
-            if self._pool is not None:
-                self._pool.shutdown(cancel_futures=True)
-
 
 class Unpacker:
     """Rows of documents made whole again; the pack and the piece that were read last are kept."""
@@ -240,7 +199,6 @@ class Unpacker:
         self._ends: list[int] = []
         self._read = -1
         self._piece: dict[int, list[bytes]] = {}
-        self.count = 0
 
     def checked(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """A row of documents with its text, label and metadata, whose checksum is right."""
@@ -258,7 +216,6 @@ class Unpacker:
         """Everything in the pack that was opened last, deleted documents among it."""
         for place in range(len(self._starts)):
             for number, fields in self._unpacked(place).items():
-                self.count += 1
                 yield (number, *_decoded(fields))
 
     def open(self, number: int) -> bool:
@@ -267,7 +224,7 @@ class Unpacker:
         row = self._connection.execute(query, (number,)).fetchone()
         if row is None or row[1] < number:
             return False
-        self._pack, self._read, self.count = row, -1, 0
+        self._pack, self._read = row, -1
         (pieces,) = struct.unpack_from("<I", row[3])
         header = struct.unpack_from(f"<{2 * pieces}I", row[3], 4)
         self._starts, self._ends = list(header[:pieces]), [0, *header[pieces:]]
@@ -304,21 +261,20 @@ def _decoded(fields: list[bytes]) -> tuple[str, str | None, str]:
 def repack(connection: Connection) -> None:
     """Drop the texts of deleted documents from their packs, and pack those that lie in rows of their own."""
     packs = connection.execute("SELECT first, last FROM packs ORDER BY first").fetchall()
-    unpacker = Unpacker(connection)
-    with Packer(connection) as packer:
-        for first, last in packs:
-            query = "SELECT number FROM documents WHERE text IS NULL AND number BETWEEN ? AND ?"
-            alive = {row[0] for row in connection.execute(query, (first, last))}
-            unpacker.open(first)
-            kept = [text for text in unpacker.texts() if text[0] in alive]
-            if len(kept) < unpacker.count:
-                connection.execute("DELETE FROM packs WHERE first = ?", (first,))
-                packer.put(kept)
-        for run in _loose(connection, [first for first, _ in packs]):
-            packer.put(run)
-            numbers = [(text[0],) for text in run]
-            change = "UPDATE documents SET text = NULL, label = NULL, metadata = NULL WHERE number = ?"
-            connection.executemany(change, numbers)
+    unpacker, packer = Unpacker(connection), Packer(connection)
+    for first, last in packs:
+        query = "SELECT number FROM documents WHERE text IS NULL AND number BETWEEN ? AND ?"
+        alive = {row[0] for row in connection.execute(query, (first, last))}
+        unpacker.open(first)
+        every = list(unpacker.texts())
+        kept = [text for text in every if text[0] in alive]
+        if len(kept) < len(every):
+            connection.execute("DELETE FROM packs WHERE first = ?", (first,))
+            packer.put(kept)
+    for run in _loose(connection, [first for first, _ in packs]):
+        packer.put(run)
+        change = "UPDATE documents SET text = NULL, label = NULL, metadata = NULL WHERE number = ?"
+        connection.executemany(change, [(text[0],) for text in run])
 
 
 def _loose(connection: Connection, firsts: list[int]) -> Iterator[list[Text]]:

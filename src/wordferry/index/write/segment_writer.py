@@ -1,4 +1,4 @@
-"""From the bags of one transaction to rows of the buffer or to new segments."""
+"""One transaction: its bags become rows of the buffer or new segments, all of them or none."""
 
 from __future__ import annotations
 
@@ -16,104 +16,103 @@ from wordferry.index.storage.columns import Columns, Gathering
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, narrowed
 from wordferry.index.storage.snapshot import columns_of, read_buffer
 from wordferry.index.storage.stems import WordKeys
-from wordferry.index.storage.terms import TermDictionary
+from wordferry.index.write.counting import Counting
 
 BUFFER = 1000
 """Fewer new documents than this wait in the catalogue; more become a segment."""
 SEGMENT = 262_144
 """Documents of the largest segment that is made: four blocks of its lists."""
+State = dict[str, Any]
+"""What the catalogue says of the whole."""
 
 
-class SegmentWriter:
-    """Collects the bags of one transaction; what it has written is undone when the transaction fails."""
+class Transaction:
+    """One change of an index: nothing of it is there until it is committed, and then all of it.
 
-    def __init__(self, folder: Path, config: dict[str, Any], terms: TermDictionary, keys: WordKeys) -> None:
-        self._terms = terms
-        self._keys = keys
-        self._folder = folder
+    It collects the bags of the change; the segments that it has written go when it fails.
+    """
+
+    def __init__(
+        self, connection: Connection, state: State, counting: Counting, config: dict[str, Any], keys: WordKeys
+    ) -> None:
+        self.connection = connection
+        self.state = state
+        self.counting = counting
+        self.terms = counting.terms
         self._config = config
+        self._keys = keys
+        self._folder = connection.file.parent
         self._parts: list[Bags] = []
         self._waiting = 0
         self._fields = Gathering()
         self._written: list[str] = []
         self._replaced: list[str] = []
 
-    def is_full(self, more: int) -> bool:
-        """Whether ``more`` documents would be too many for the segment that waits."""
-        return self._waiting + more > SEGMENT
-
-    def take(self, connection: Connection, bags: Bags, fields: Iterable[dict[str, Any]]) -> None:
+    def take(self, bags: Bags, fields: Iterable[dict[str, Any]]) -> None:
         """Accept bags whose numbers follow all earlier ones, and their metadata; a full segment is written at once."""
-        if self.is_full(len(bags)):
-            self._write(connection)
+        if self._waiting + len(bags) > SEGMENT:
+            self._write()
         self._parts.append(narrowed(bags))
         self._waiting += len(bags)
         for one in fields:
             self._fields.put(one)
 
-    def publish(self, connection: Connection) -> None:
+    def publish(self) -> None:
         """Put what is left where it belongs by its size."""
-        buffered = connection.execute("SELECT count(*) FROM buffer").fetchone()[0]
+        buffered = self.connection.execute("SELECT count(*) FROM buffer").fetchone()[0]
         if self._waiting + buffered >= BUFFER:
-            self._write(connection)
+            self._write()
             return
         for bags in self._parts:
-            connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?, ?)", _buffer_rows(bags))
+            self.connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?, ?)", _buffer_rows(bags))
 
-    def replace_all(self, connection: Connection, parts: Iterable[Bags]) -> None:
+    def replace_all(self, parts: Iterable[Bags]) -> None:
         """Let these bags be all there is: compaction. They are taken as they come, so only a segment is held."""
-        self._replaced += [row[0] for row in connection.execute("SELECT name FROM segments")]
+        self._replaced += [row[0] for row in self.connection.execute("SELECT name FROM segments")]
         segments: list[Segment] = []
         for bags in parts:
             self._parts.append(bags)
             self._waiting += len(bags)
             if self._waiting >= SEGMENT:
-                segments += self._stored(connection, join(self._parts), whole=True)
-        segments += self._stored(connection, join(self._parts), whole=False)
+                segments += self._stored(join(self._parts), whole=True)
+        segments += self._stored(join(self._parts), whole=False)
         for table in ("segments", "buffer", "tombstones"):
-            connection.execute(f"DELETE FROM {table}")
+            self.connection.execute(f"DELETE FROM {table}")
         for segment in segments:
-            segment.list_in(connection)
+            segment.list_in(self.connection)
 
-    def undo(self) -> None:
-        """Remove the segments of a transaction that failed."""
-        for name in self._written:
+    def end(self, *, committed: bool) -> None:
+        """Remove the segments that it has replaced, or, when it failed, written; who has them mapped keeps them."""
+        for name in self._replaced if committed else self._written:
             shutil.rmtree(self._folder / segments.FOLDER / name, ignore_errors=True)
 
-    def remove_replaced(self) -> None:
-        """Remove segments that the committed transaction no longer lists; who has them mapped keeps them."""
-        for name in self._replaced:
-            shutil.rmtree(self._folder / segments.FOLDER / name, ignore_errors=True)
-
-    def _write(self, connection: Connection) -> None:
-        parts = [read_buffer(connection), *self._parts]
-        connection.execute("DELETE FROM buffer")
+    def _write(self) -> None:
+        parts = [read_buffer(self.connection), *self._parts]
+        self.connection.execute("DELETE FROM buffer")
         size = sum(map(len, parts))
         # Smaller segments before it are merged in, so that their number grows like a logarithm.
-        for last in reversed(Segment.listed(connection)):
+        for last in reversed(Segment.listed(self.connection)):
             if last.documents > size or size + last.documents > SEGMENT:
                 break
-            parts.insert(0, self._absorb(connection, last))
+            parts.insert(0, self._absorb(last))
             size += len(parts[0])
         fields, self._fields = self._fields, Gathering()
         columns = fields.columns() if fields.count == size else None
         self._parts = []  # what is joined need not be held twice
         bags = join(parts)
         del parts, fields
-        for segment in self._stored(connection, bags, whole=False, columns=columns):
-            segment.list_in(connection)
+        for segment in self._stored(bags, whole=False, columns=columns):
+            segment.list_in(self.connection)
 
-    def _absorb(self, connection: Connection, segment: Segment) -> Bags:
+    def _absorb(self, segment: Segment) -> Bags:
         """The live rows of a segment that is to disappear."""
-        bags = live_rows(connection, segment, self._folder)
-        connection.execute("DELETE FROM segments WHERE name = ?", (segment.name,))
-        connection.execute("DELETE FROM tombstones WHERE number BETWEEN ? AND ?", (segment.first, segment.last))
+        bags = live_rows(self.connection, segment, self._folder)
+        self.connection.execute("DELETE FROM segments WHERE name = ?", (segment.name,))
+        self.connection.execute("DELETE FROM tombstones WHERE number BETWEEN ? AND ?", (segment.first, segment.last))
         self._replaced.append(segment.name)
         return bags
 
-    def _stored(
-        self, connection: Connection, bags: Bags, *, whole: bool, columns: Columns | None = None
-    ) -> list[Segment]:
+    def _stored(self, bags: Bags, *, whole: bool, columns: Columns | None = None) -> list[Segment]:
         """Write segments of full size, and what is left over unless only whole ones are wanted: that waits on.
 
         ``columns`` are those of all bags, where they are at hand; else they are read from the catalogue.
@@ -123,9 +122,9 @@ class SegmentWriter:
             span = np.arange(start, min(start + SEGMENT, len(bags)))
             part = bags if len(span) == len(bags) else bags.select(span)
             whose = columns if columns is not None and len(columns) == len(part) else None
-            whose = whose or columns_of(connection, part.numbers)
-            rows = SegmentRows.of(part, whose, self._terms.stop)
-            rows = replace(rows, stems=self._keys.stems(rows, self._terms.words))
+            whose = whose or columns_of(self.connection, part.numbers)
+            rows = SegmentRows.of(part, whose, self.terms.stop)
+            rows = replace(rows, stems=self._keys.stems(rows, self.terms.words))
             made.append(segments.write(self._folder, rows, self._config))
             self._written.append(made[-1].name)
             start += len(span)

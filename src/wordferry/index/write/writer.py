@@ -35,9 +35,9 @@ from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.terms import NO_VECTOR, TermDictionary, TermVectors
 from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, read_document, repack, stored_text
 from wordferry.index.storage.vectors import IndexVectors, MadeVectors, NewVectors
-from wordferry.index.write.counting import CountedDocuments, Counting
+from wordferry.index.write.counting import Counting
 from wordferry.index.write.entries import Entry, appears_twice, place_of, refuse_empty, refuse_twice
-from wordferry.index.write.segment_writer import SegmentWriter, live_rows
+from wordferry.index.write.segment_writer import State, Transaction, live_rows
 from wordferry.texts.bow import check_on_empty
 from wordferry.texts.coverage import Coverage
 from wordferry.texts.stop_marks import is_marked
@@ -47,16 +47,6 @@ from wordferry.words.growing import GrowingVocabulary
 from wordferry.words.loaders.demand import VectorSource
 
 CHUNK = 1024
-State = dict[str, Any]
-
-
-@dataclass
-class Transaction:
-    """One change of an index: nothing of it is there until it is committed, and then all of it."""
-
-    connection: Connection
-    state: State
-    segments: SegmentWriter
 
 
 @dataclass
@@ -114,12 +104,11 @@ class Writer:
         check_on_empty(on_empty)
 
         def action(change: Transaction) -> None:
-            source = iter(entries)
-            with Packer(change.connection, threads) as packer:
-                call = _Adding(change.state["next_number"], replace, on_empty, packer, report)
-                while chunk := list(islice(source, CHUNK)):
-                    ids.extend(self._insert(change, chunk, call))
-            change.segments.publish(change.connection)
+            source, packer = iter(entries), Packer(change.connection)
+            call = _Adding(change.state["next_number"], replace, on_empty, packer, report)
+            while chunk := list(islice(source, CHUNK)):
+                ids.extend(self._insert(change, chunk, call))
+            change.publish()
 
         self._threads = threads
         self._transact(action)
@@ -148,29 +137,28 @@ class Writer:
         self, change: Transaction, source: Iterator[Entry], filled: Filled, step: int, report: Callable[[int], object]
     ) -> None:
         """One step."""
-        left = step
-        with Packer(change.connection, self._threads) as packer:
-            first, on_empty = change.state["next_number"], self._config.on_empty
-            call = _Adding(first, False, on_empty, packer, report, filled.documents)
-            while left and (chunk := list(islice(source, min(CHUNK, left)))):
-                ids = self._insert(change, chunk, call)
-                filled = filled.after(chunk, len(ids))
-                left -= len(chunk)
-        change.segments.publish(change.connection)
+        left, first, packer = step, change.state["next_number"], Packer(change.connection)
+        call = _Adding(first, False, self._config.on_empty, packer, report, filled.documents)
+        while left and (chunk := list(islice(source, min(CHUNK, left)))):
+            ids = self._insert(change, chunk, call)
+            filled = filled.after(chunk, len(ids))
+            left -= len(chunk)
+        change.publish()
         change.connection.set_meta(META, filled.to_json(done=left > 0))
 
     def number_words(self, words: Iterable[str]) -> None:
         """Number words that no document has yet, in the order in which they come."""
 
         def action(change: Transaction) -> None:
-            find, every = self._terms.vocabulary.finder, list(words)
-            self._terms.look_up(word for word in every if find(word, -1) < 0)
+            terms, every = change.terms, list(words)
+            find = terms.vocabulary.finder
+            terms.look_up(word for word in every if find(word, -1) < 0)
             for word in every:
                 vector = find(word, -1)
                 if vector >= 0:
-                    self._terms.numbers_of_vectors(np.array([vector]))
+                    terms.numbers_of_vectors(np.array([vector]))
                 else:
-                    self._terms.number(word)
+                    terms.number(word)
 
         self._transact(action)
 
@@ -207,7 +195,7 @@ class Writer:
                     used.append(np.unique(some.words).astype(np.int64))
                     yield some
 
-            change.segments.replace_all(change.connection, parts())
+            change.replace_all(parts())
             self._forget_words(change, np.concatenate(used), new_graph=rebuild)
             repack(change.connection)
 
@@ -230,7 +218,7 @@ class Writer:
                 vocabulary = made.vocabulary
             terms = TermVectors.assign(connection, state["words"], vocabulary)
             order = np.where(terms.row_of < 0, NO_VECTOR + np.arange(terms.size), terms.row_of)
-            change.segments.replace_all(connection, (some.ordered(order) for some in self._live(connection)))
+            change.replace_all(some.ordered(order) for some in self._live(connection))
             state |= {"vectors": len(terms), "vectors_checksum": terms.checksum(), "epoch": state["epoch"] + 1}
             state["fingerprint"] = config.fingerprint
             connection.execute("DELETE FROM meta WHERE key = 'graph'")
@@ -241,43 +229,43 @@ class Writer:
 
     def _forget_words(self, change: Transaction, used: Int64Array, *, new_graph: bool) -> None:
         """Forget words that no document has; the words of a graph given at creation stay."""
-        state = change.state
-        self._terms.store(state)
-        keep = np.zeros(self._terms.next, dtype=bool)
+        state, terms = change.state, change.terms
+        terms.store(state)
+        keep = np.zeros(terms.next, dtype=bool)
         keep[used] = True
         if self._config.base is not None:
             keep[: self._config.base["words"]] = True
-        if self._terms.keep(state, keep) or new_graph:
+        if terms.keep(state, keep) or new_graph:
             state["epoch"] += 1
             change.connection.execute("DELETE FROM meta WHERE key = 'graph'")
 
     def _transact(self, action: Callable[[Transaction], None]) -> None:
         facts = {"vocabulary": self._config.vocabulary, "identity": self._catalogue.identity}
-        segments: SegmentWriter | None = None
+        change: Transaction | None = None
         words = 0
         try:
             with self._catalogue.writing() as connection:
                 state: State = connection.meta("state")
                 words = state["words"]
-                terms = self._know_words(connection, state)
-                segments = SegmentWriter(self._catalogue.folder, facts, terms, self._keys)
-                action(Transaction(connection, state, segments))
-                terms.store(state)
-                if self._counting is not None and (made := self._counting[1].vectors) is not None:
-                    made.store(connection, state)
+                counting = self._know_words(connection, state)
+                change = Transaction(connection, state, counting, facts, self._keys)
+                action(change)
+                counting.terms.store(state)
+                if counting.vectors is not None:
+                    counting.vectors.store(connection, state)
                 state["generation"] += 1
                 connection.set_meta("state", state)
         except BaseException:
             self._counting = None
             self._keys.forget(words)  # the numbers of new words may be given to others now
-            if segments is not None:
-                segments.undo()
+            if change is not None:
+                change.end(committed=False)
             raise
-        if self._counting is not None:
-            self._counting = state["generation"], self._counting[1]
-        segments.remove_replaced()
+        self._counting = state["generation"], counting
+        change.end(committed=True)
 
-    def _know_words(self, connection: Connection, state: State) -> TermDictionary:
+    def _know_words(self, connection: Connection, state: State) -> Counting:
+        """What counts words, and knows those of a state."""
         if self._counting is None or self._counting[0] != state["generation"]:
             vocabulary, made = self._vectors.read(connection, state).vocabulary, None
             if isinstance(self._vectors, MadeVectors):
@@ -287,25 +275,16 @@ class Writer:
             self._counting = state["generation"], Counting(terms, self._tokenizer, made)
         if (made := self._counting[1].vectors) is not None:
             made.progress = self.vector_progress
-        return self._terms
-
-    @property
-    def _terms(self) -> TermDictionary:
-        assert self._counting is not None
-        return self._counting[1].terms
-
-    def _count(self, documents: list[Any]) -> CountedDocuments:
-        assert self._counting is not None
-        return self._counting[1].count(documents, self._threads)
+        return self._counting[1]
 
     def _insert(self, change: Transaction, chunk: list[Entry], call: _Adding) -> list[str]:
         """Documents of a chunk into the catalogue and to the segments; the ids stored."""
         refuse_twice(chunk)
-        found, connection, state = self._count([entry.words for entry in chunk]), change.connection, change.state
-        self.coverage.count(int(found.tokens.sum()), int(found.known.sum()), self._terms.new_words())
+        found, state = change.counting.count([entry.words for entry in chunk], self._threads), change.state
+        self.coverage.count(int(found.tokens.sum()), int(found.known.sum()), change.terms.new_words())
         unknown = found.tokens > found.known
         if self._config.unknown == "error" and unknown.any():
-            self._refuse_unknown(chunk, call.done, int(np.flatnonzero(unknown)[0]))
+            self._refuse_unknown(change, chunk, call.done, int(np.flatnonzero(unknown)[0]))
         places = self._kept(change, chunk, found.empty, call)
         kept = [chunk[place] for place in places.tolist()]
         first = state["next_number"]
@@ -318,9 +297,7 @@ class Writer:
         codes = self._codes(kept, state)
         bags = Bags(*found.bags.select(places), np.arange(first, first + len(kept), dtype=np.int64), codes)
         fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
-        if change.segments.is_full(len(bags)):
-            call.packer.flush()  # the segments may read what earlier chunks have stored
-        change.segments.take(connection, bags, fields)
+        change.take(bags, fields)
         call.done += len(chunk)
         call.report(call.done)
         return ids
@@ -382,8 +359,8 @@ class Writer:
                 self._remove(change, identifier)
         return np.flatnonzero(~empty)
 
-    def _refuse_unknown(self, chunk: list[Entry], offset: int, place: int) -> None:
-        entry, find = chunk[place], self._terms.vocabulary.finder
+    def _refuse_unknown(self, change: Transaction, chunk: list[Entry], offset: int, place: int) -> None:
+        entry, find = chunk[place], change.terms.vocabulary.finder
         words = words_of(entry.words, self._tokenizer)
         name = "" if entry.id is None else f" (id {entry.id!r})"
         word = next(word for word in words if find(word, -1) < 0)
@@ -451,7 +428,7 @@ class Writer:
         cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
         whole = Unpacker(connection)
         while rows := [whole.checked(row) for row in cursor.fetchmany(CHUNK)]:
-            found = self._count([stored_text(row[2], row[3]) for row in rows])
+            found = change.counting.count([stored_text(row[2], row[3]) for row in rows], self._threads)
             numbers = np.array([row[0] for row in rows], dtype=np.int64)
             codes = None if again is None else again(numbers, [text_of(stored_text(row[2], row[3])) for row in rows])
             yield Bags(*found.bags, numbers, codes)
