@@ -13,7 +13,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,56 +37,25 @@ _MOST_COUNTED = 10_000
 class Texts(Sequence[str]):
     """Sorted texts in one piece of UTF-8."""
 
-    def __init__(self, blob: npt.NDArray[np.uint8], ends: npt.NDArray[Any], longest: int | None = None) -> None:
-        self._blob, self._ends = np.asarray(blob), np.asarray(ends)  # plain arrays: a slice of a map costs far more
-        if longest is not None:
-            self.longest = longest
+    def __init__(self, blob: npt.NDArray[np.uint8], ends: npt.NDArray[Any]) -> None:
+        self.blob, self.ends = blob, ends
 
     def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    @cached_property
-    def longest(self) -> int:
-        """The bytes of the longest one."""
-        return int(np.diff(self._ends).max(initial=0))
+        return len(self.ends) - 1
 
     def __getitem__(self, place: Any) -> Any:
-        return self._blob[int(self._ends[place]) : int(self._ends[place + 1])].tobytes().decode("utf-8")
-
-    def find(self, text: str) -> int:
-        """The place of a text, or -1; bytes of UTF-8 are in the order of the characters they stand for."""
-        wanted, ends, blob = text.encode("utf-8"), self._ends.data, self._blob.data
-        if len(wanted) > self.longest:
-            return -1
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if bytes(blob[ends[middle] : ends[middle + 1]]) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and bytes(blob[ends[low] : ends[low + 1]]) == wanted else -1
-
-
-class Numbers(Sequence[Any]):
-    """Sorted numbers that compare as Python's own do: exactly, whole numbers with fractions too."""
-
-    def __init__(self, values: npt.NDArray[Any]) -> None:
-        self._values = values
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._values[place].item()
+        return self.blob[int(self.ends[place]) : int(self.ends[place + 1])].tobytes().decode("utf-8")
 
 
 class Column(NamedTuple):
-    """One field of some documents."""
+    """One field of some documents.
+
+    Numbers are kept as views that give Python's own, which compare exactly, whole numbers with fractions too.
+    """
 
     codes: npt.NDArray[Any]
-    ints: Numbers
-    floats: Numbers
+    ints: memoryview
+    floats: memoryview
     texts: Texts
 
     def kinds(self) -> Iterator[tuple[Sequence[Any], int]]:
@@ -126,8 +94,8 @@ class Column(NamedTuple):
                 passed[NULL if value is None else TRUE if value else FALSE] = True
                 continue
             for known, start in self.like(value):
-                place = bisect_left(known, value)
-                if place < len(known) and known[place] == value:
+                place = _place(known, value)
+                if place >= 0:
                     passed[start + place] = True
 
     def between(self, passed: BoolArray, side: str, value: Any) -> None:
@@ -142,6 +110,12 @@ class Column(NamedTuple):
         holds = _COMPARE[side]
         for code, some in self.lists():
             passed[code] = any(_kind(one) == _kind(value) and holds(one, value) for one in some)
+
+
+def _place(known: Sequence[Any], value: Any) -> int:
+    """The place of a value among sorted ones, or -1."""
+    place = bisect_left(known, value)
+    return place if place < len(known) and known[place] == value else -1
 
 
 def _kind(value: Any) -> str:
@@ -209,8 +183,7 @@ class _Gathered:
 
 def document_fields(identifier: str, label: str | None, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """What a filter can ask of a document: its metadata, and its own id and label where that has no such key."""
-    fields = {OWN_ID: identifier, **({} if label is None else {LABEL: label}), **metadata}
-    return fields
+    return {OWN_ID: identifier, **({} if label is None else {LABEL: label}), **metadata}
 
 
 class Columns:
@@ -234,11 +207,6 @@ class Columns:
         """The fields that some document has."""
         return set(self.columns) - {OWN_ID}
 
-    @property
-    def longest_id(self) -> int:
-        """The bytes of the longest id."""
-        return self.get(OWN_ID).texts.longest
-
     def own_id(self, row: int) -> str:
         """The id of a document."""
         column = self.get(OWN_ID)
@@ -249,17 +217,9 @@ class Columns:
     def rows_with_id(self, identifier: str) -> npt.NDArray[np.int64]:
         """The rows of documents with this id: one that is alive at most, and earlier ones that were replaced."""
         column = self.get(OWN_ID)
-        _, _, (_, start) = column.kinds()
-        place = column.texts.find(identifier)
+        _, _, (texts, start) = column.kinds()
+        place = _place(texts, identifier)
         return np.flatnonzero(column.codes == start + place) if place >= 0 else np.zeros(0, dtype=np.int64)
-
-    @classmethod
-    def gather(cls, rows: Iterable[dict[str, Any]]) -> Columns:
-        """Columns of documents given as :func:`document_fields` gives them."""
-        found = Gathering()
-        for row in rows:
-            found.put(row)
-        return found.columns()
 
     def store(self) -> tuple[list[dict[str, Any]], dict[str, npt.NDArray[Any]]]:
         """What to write: where each field's parts lie, and the arrays they lie in."""
@@ -269,12 +229,12 @@ class Columns:
         for name, column in self.columns.items():
             arrays = {
                 "codes": np.ascontiguousarray(column.codes).view(np.uint8),
-                "ints": column.ints._values,
-                "floats": column.floats._values,
-                "ends": column.texts._ends,
-                "texts": column.texts._blob,
+                "ints": np.asarray(column.ints),
+                "floats": np.asarray(column.floats),
+                "ends": column.texts.ends,
+                "texts": column.texts.blob,
             }
-            facts: dict[str, Any] = {"name": name, "type": str(column.codes.dtype), "longest": column.texts.longest}
+            facts: dict[str, Any] = {"name": name, "type": str(column.codes.dtype)}
             for part, values in arrays.items():
                 facts[part] = [sizes[part], sizes[part] + len(values)]
                 sizes[part] += len(values)
@@ -294,8 +254,9 @@ class Columns:
             codes = cut["codes"].view(facts["type"])
             if len(codes) != rows:
                 raise ValueError(f"the field {facts['name']!r} has {len(codes)} values for {rows} documents")
-            texts = Texts(cut["texts"], cut["ends"], facts.get("longest"))
-            columns[facts["name"]] = Column(codes, Numbers(cut["ints"]), Numbers(cut["floats"]), texts)
+            columns[facts["name"]] = Column(
+                codes, cut["ints"].data, cut["floats"].data, Texts(cut["texts"], cut["ends"])
+            )
         return cls(rows, columns)
 
 
@@ -306,15 +267,16 @@ class Gathering:
         self.count = 0
         self._fields: dict[str, _Gathered] = {}
 
-    def put(self, fields: dict[str, Any]) -> None:
-        """The next document, as :func:`document_fields` gives it."""
+    def put(self, documents: Iterable[dict[str, Any]]) -> None:
+        """The next documents, each as :func:`document_fields` gives it."""
         found = self._fields
-        for name, value in fields.items():
-            one = found.get(name)
-            if one is None:
-                one = found[name] = _Gathered()
-            one.put(self.count, value)
-        self.count += 1
+        for fields in documents:
+            for name, value in fields.items():
+                one = found.get(name)
+                if one is None:
+                    one = found[name] = _Gathered()
+                one.put(self.count, value)
+            self.count += 1
 
     def columns(self) -> Columns:
         """Those of all documents so far."""
@@ -331,12 +293,7 @@ def _column(codes: npt.NDArray[Any], ints: list[int], floats: list[float], texts
     ends = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)])
     ends = ends.astype(np.int32 if ends[-1] < 1 << 31 else np.int64)
     blob = np.frombuffer(b"".join(texts), dtype=np.uint8)
-    return Column(
-        codes,
-        Numbers(np.array(ints, dtype=np.int64)),
-        Numbers(np.array(floats, dtype=np.float64)),
-        Texts(blob, ends),
-    )
+    return Column(codes, np.array(ints, np.int64).data, np.array(floats, np.float64).data, Texts(blob, ends))
 
 
 def _width(codes: int) -> type[np.unsignedinteger[Any]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from wordferry.errors import FormatError, ReplacedError, WordferryError
 from wordferry.index.results import Document
 from wordferry.index.search.filters import Condition
 from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Connection, number_of
-from wordferry.index.storage.columns import Columns, document_fields
+from wordferry.index.storage.columns import Columns, Gathering, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, with_remedy
 from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import TermVectors, read_vectors
@@ -107,11 +106,6 @@ class Snapshot:
             return None
         place = int(np.searchsorted(self.numbers, number))
         return place if place < len(self.numbers) and self.numbers[place] == number else None
-
-    @cached_property
-    def longest_id(self) -> int:
-        """The bytes of the longest id."""
-        return max((part.rows.columns.longest_id for part in self.parts), default=0)
 
     def without(self, connection: Connection, mask: BoolArray | None, identifier: str) -> BoolArray:
         """The mask, less the row of a document."""
@@ -292,23 +286,16 @@ def read_buffer(connection: Connection) -> Bags:
 
 def columns_of(connection: Connection, numbers: Int64Array) -> Columns:
     """The fields of the documents with these numbers, which ascend."""
-    if not len(numbers):
-        return Columns.gather([])
-    found: list[int] = []
-    whole = Unpacker(connection)
-
-    def rows() -> Iterator[dict[str, Any]]:
-        span = (int(numbers[0]), int(numbers[-1]))
-        query = f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number BETWEEN ? AND ? ORDER BY number"
-        for row in connection.execute(query, span):
-            found.append(row[0])
-            _, identifier, _, _, label, metadata, *_ = whole.checked(row)
-            yield document_fields(identifier, label, {} if metadata == "{}" else json.loads(metadata))
-
-    columns = Columns.gather(rows())
+    gathered, found, whole = Gathering(), [], Unpacker(connection)
+    first, last = (int(numbers[0]), int(numbers[-1])) if len(numbers) else (0, -1)
+    query = f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number BETWEEN ? AND ? ORDER BY number"
+    for row in connection.execute(query, (first, last)):
+        found.append(row[0])
+        _, identifier, _, _, label, metadata, *_ = whole.checked(row)
+        gathered.put([document_fields(identifier, label, {} if metadata == "{}" else json.loads(metadata))])
     if not np.array_equal(numbers, found):
-        raise connection.damaged(f"the list of the documents {numbers[0]} to {numbers[-1]}")
-    return columns
+        raise connection.damaged(f"the list of the documents {first} to {last}")
+    return gathered.columns()
 
 
 def damaged_among(parts: Sequence[Part], error: Exception) -> FormatError:

@@ -54,8 +54,7 @@ class Transaction:
             self._write()
         self._parts.append(narrowed(bags))
         self._waiting += len(bags)
-        for one in fields:
-            self._fields.put(one)
+        self._fields.put(fields)
 
     def publish(self) -> None:
         """Put what is left where it belongs by its size."""
