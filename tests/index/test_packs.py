@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.index.collection import documents
 from wordferry.errors import FormatError
 from wordferry.index import Index
-from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, SCHEMA, Connection, document_checksum
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, SCHEMA, Connection, checksum
 from wordferry.index.storage.texts import DOCUMENTS, FEWEST, Packer, Unpacker, compressor, trained
 
 Make = Callable[..., Index]
@@ -39,7 +39,7 @@ def test_every_text_comes_back(rows: list[Any], backwards: bool) -> None:
         number += gap
         row = (number, f"d{number}", text, 0, label, '{"a": 1}', 3, 2)
         made.append((number, text, label, '{"a": 1}'))
-        kept.append((*row, document_checksum(row)))
+        kept.append((*row, checksum(*row)))
     Packer(connection).put(made)
     unpacker = Unpacker(connection)
     for row in reversed(kept) if backwards else kept:

@@ -7,7 +7,6 @@ values of their own kind only (text with text, numbers with numbers, bools with 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from wordferry.base.arrays import BoolArray
 from wordferry.errors import InputError
 from wordferry.index.results import shown
 from wordferry.index.storage.columns import ID, LABEL, MISSING, Columns
-from wordferry.index.write.entries import check_encodable, check_key
+from wordferry.index.write.entries import check_encodable, check_key, is_plain
 
 OPERATORS = ("eq", "ne", "in", "gt", "gte", "lt", "lte", "exists")
 OWN = (ID, LABEL)
@@ -145,11 +144,5 @@ def _check_value(where: str, value: Any) -> None:
         if len(value) > LONGEST_VALUE:
             raise InputError(f"{where}: a text is at most {LONGEST_VALUE:,} characters, got {len(value):,}.")
         check_encodable(value, where)
-        return
-    if value is None or isinstance(value, bool):
-        return
-    if isinstance(value, int) and -(1 << 63) <= value < (1 << 63):
-        return
-    if isinstance(value, float) and math.isfinite(value):
-        return
-    raise InputError(f"{where}: a value is a str, finite number, bool or None; got {shown(value)}.")
+    elif not is_plain(value):
+        raise InputError(f"{where}: a value is a str, finite number, bool or None; got {shown(value)}.")

@@ -13,7 +13,7 @@ import re
 import sqlite3
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -60,17 +60,18 @@ CREATE INDEX words_with_vectors ON words(number, vector) WHERE vector IS NOT NUL
 DOCUMENT_COLUMNS = "number, id, text, tokenized, label, metadata, tokens, known, checksum"
 
 
-_ROW = b"i%d\xffs%b\xffs%b\xffi%d\xffnNone\xffs%b\xffi%d\xffi%d\xff"
-_KINDS = {str: b"s", bytes: b"b", int: b"i", type(None): b"n", float: b"f"}
+_AS_BYTES: dict[type, Callable[[Any], bytes]] = {
+    str: lambda value: b"s%b\xff" % value.encode("utf-8", "surrogatepass"),
+    bytes: lambda value: b"b%b\xff" % value,
+    int: lambda value: b"i%d\xff" % value,
+    type(None): lambda value: b"nNone\xff",
+    float: lambda value: b"f%b\xff" % str(value).encode(),
+}
 
 
 def checksum(*values: Any) -> int:
     """CRC-32 of a row: of each field a letter for its type, the field as text, and a byte that no text holds."""
-    parts: list[bytes] = []
-    for value in values:
-        data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-        parts += (_KINDS[type(value)], data, b"\xff")
-    return zlib.crc32(b"".join(parts))
+    return zlib.crc32(b"".join([_AS_BYTES[type(value)](value) for value in values]))
 
 
 def sealed(*values: Any) -> tuple[Any, ...]:
@@ -422,18 +423,6 @@ def all_ids(connection: Connection) -> list[str]:
     if len(ids) != state["documents"] or id_sum(ids) != state["id_sum"]:
         raise connection.damaged("the list of ids")
     return ids
-
-
-def document_checksum(row: tuple[Any, ...]) -> int:
-    """The checksum of a row of documents, given in the order of the columns (with or without the checksum)."""
-    number, identifier, text, tokenized, label, metadata, tokens, known = row[:8]
-    if label is None:  # nearly always, and there are many documents: the same bytes, in one step
-        try:
-            texts = [one.encode("utf-8") for one in (identifier, text, metadata)]
-            return zlib.crc32(_ROW % (number, *texts[:2], tokenized, texts[2], tokens, known))
-        except (AttributeError, TypeError, UnicodeEncodeError):  # not what was written: damage
-            pass
-    return checksum(*row[:8])
 
 
 _DAMAGE = (

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.index.results import Document
-from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Connection, document_checksum, sealed
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Connection, sealed
 from wordferry.texts.tokenizers import KeptText
 
 FEWEST = 64
@@ -208,8 +208,7 @@ class Unpacker:
             except (zlib.error, struct.error, ValueError, KeyError, IndexError, TypeError):
                 raise self._connection.damaged(f"document {row[1]!r}") from None
             row = (*row[:2], text, row[3], label, metadata, *row[6:])
-        if document_checksum(row) != row[8]:
-            raise self._connection.damaged(f"document {row[1]!r}")
+        self._connection.unsealed(row, "document {1!r}")
         return row
 
     def texts(self) -> Iterator[Text]:

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from wordferry.texts.tokenizers import KeptText
 _OWN_KEYS = ("id", "text", "tokens", "label", "metadata")
 _INT64 = 1 << 63
 LONGEST_KEY = 256
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
 _PLAIN_KEY = re.compile(r"[\w.:-]+", re.ASCII).fullmatch
 
 
@@ -45,6 +45,11 @@ class Entry(NamedTuple):
     """The vector of the document, where the caller brings it."""
     number: int = 0
     """The place of the document among those that were given, from 0."""
+
+    @property
+    def called(self) -> str:
+        """How an error names the document."""
+        return f"Document {self.number}{'' if self.id is None else f' (id {self.id!r})'}"
 
 
 def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
@@ -118,7 +123,8 @@ def _entry(document: Any, number: int) -> Entry:
     check_encodable(text if label is None else text + label, where)
     values = checked_metadata(metadata, where)
     source = getattr(document, "where", None)
-    written = metadata_text(values, where)
+    written = _as_json(values) if values else "{}"
+    check_encodable(written, where)
     return Entry(identifier, text, tokenized, label, written, words, values, source, vector, number)
 
 
@@ -210,23 +216,11 @@ def checked_metadata(metadata: Mapping[str, Any], where: str) -> dict[str, Any]:
     return values
 
 
-def metadata_text(values: Mapping[str, Any], where: str) -> str:
-    """Checked metadata as JSON."""
-    if not values:
-        return "{}"
-    text = "{" + ", ".join([f"{encode_basestring(key)}: {_json(value)}" for key, value in values.items()]) + "}"
-    check_encodable(text, where)
-    return text
-
-
-def _json(value: Any) -> str:
-    """One value as ``json.dumps`` writes it, without making an encoder for every document."""
-    kind = type(value)
-    if kind is str:
-        return encode_basestring(value)
-    if kind is int:
-        return str(value)
-    return "true" if value is True else "false" if value is False else json.dumps(value, ensure_ascii=False)
+def is_plain(value: Any) -> bool:
+    """Whether a value is None, a bool, a whole number of 64 bits, or a finite one."""
+    if isinstance(value, int):
+        return -_INT64 <= value < _INT64
+    return value is None or (isinstance(value, float) and math.isfinite(value))
 
 
 def _check_value(key: str, value: Any, where: str) -> None:
@@ -234,15 +228,11 @@ def _check_value(key: str, value: Any, where: str) -> None:
         if value.startswith(LIST):
             raise InputError(f"{where}: metadata {key!r} begins with a mark that is kept for lists.")
         return
-    if isinstance(value, bool) or value is None:
+    if is_plain(value):
         return
     if isinstance(value, int):
-        if -_INT64 <= value < _INT64:
-            return
         raise InputError(f"{where}: metadata {key!r} is {shown(value)}, which does not fit into 64 bits.")
     if isinstance(value, float):
-        if math.isfinite(value):
-            return
         raise InputError(f"{where}: metadata {key!r} is {value}; numbers must be finite.")
     raise InputError(
         f"{where}: metadata {key!r} is a {type(value).__name__}; a value must be a str, number, bool, None, or a flat "
@@ -264,12 +254,10 @@ def check_key(key: Any, where: str) -> None:
     check_encodable(key, where)
 
 
-def refuse_empty(chunk: list[Entry], offset: int, place: int) -> None:
+def refuse_empty(entry: Entry) -> None:
     """Refuse a document without words."""
-    entry = chunk[place]
-    name = "" if entry.id is None else f" (id {entry.id!r})"
     text = f"its text is {shown(entry.words)}" if entry.words else "it is empty"
-    problem = f"Document {offset + place}{name} has no words: {text}. Nothing was added."
+    problem = f"{entry.called} has no words: {text}. Nothing was added."
     raise EmptyDocumentError(problem, ("drop", "store them, never to be found, with on_empty='keep'"))
 
 
@@ -285,8 +273,3 @@ def appears_twice(identifier: str, chosen: Sequence[Entry]) -> InputError:
     """The error for an id that two documents have; of ``chosen`` it says where they come from, or their places."""
     where = " and ".join(entry.where or f"document {entry.number}" for entry in chosen)
     return InputError(f"The id {identifier!r} appears twice among these documents ({where}). Nothing was added.")
-
-
-def place_of(entry: Entry) -> str:
-    """Where a document comes from, for the beginning of an error; nothing where that is not known."""
-    return "" if entry.where is None else f"{entry.where}: "

@@ -24,8 +24,8 @@ from wordferry.index.storage.catalogue import (
     DOCUMENT_COLUMNS,
     Catalogue,
     Connection,
+    checksum,
     count_ids,
-    document_checksum,
     number_of,
 )
 from wordferry.index.storage.columns import document_fields
@@ -36,7 +36,7 @@ from wordferry.index.storage.terms import NO_VECTOR, TermDictionary, TermVectors
 from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, read_document, repack, stored_text
 from wordferry.index.storage.vectors import IndexVectors, MadeVectors, NewVectors
 from wordferry.index.write.counting import Counting
-from wordferry.index.write.entries import Entry, appears_twice, place_of, refuse_empty, refuse_twice
+from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice
 from wordferry.index.write.segment_writer import State, Transaction, live_rows
 from wordferry.texts.bow import check_on_empty
 from wordferry.texts.coverage import Coverage
@@ -284,7 +284,7 @@ class Writer:
         self.coverage.count(int(found.tokens.sum()), int(found.known.sum()), change.terms.new_words())
         unknown = found.tokens > found.known
         if self._config.unknown == "error" and unknown.any():
-            self._refuse_unknown(change, chunk, call.done, int(np.flatnonzero(unknown)[0]))
+            self._refuse_unknown(change, chunk[int(np.flatnonzero(unknown)[0])])
         places = self._kept(change, chunk, found.empty, call)
         kept = [chunk[place] for place in places.tolist()]
         first = state["next_number"]
@@ -336,7 +336,7 @@ class Writer:
             counts = (int(tokens[place]), int(known[place]))
             row = (first + place, identifier, entry.text, int(entry.tokenized), entry.label, entry.metadata, *counts)
             own = row if len(kept) < FEWEST else (first + place, identifier, None, row[3], None, None, *counts)
-            rows.append((*own, document_checksum(row)))
+            rows.append((*own, checksum(*row)))
         try:
             change.connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         except sqlite3.IntegrityError:
@@ -351,7 +351,7 @@ class Writer:
         One that is left out takes the document that it replaces with it.
         """
         if empty.any() and call.on_empty == "error":
-            refuse_empty(chunk, call.done, int(np.flatnonzero(empty)[0]))
+            refuse_empty(chunk[int(np.flatnonzero(empty)[0])])
         if call.on_empty != "drop":
             return np.arange(len(chunk))
         for place in np.flatnonzero(empty).tolist() if call.replace else ():
@@ -359,14 +359,12 @@ class Writer:
                 self._remove(change, identifier)
         return np.flatnonzero(~empty)
 
-    def _refuse_unknown(self, change: Transaction, chunk: list[Entry], offset: int, place: int) -> None:
-        entry, find = chunk[place], change.terms.vocabulary.finder
-        words = words_of(entry.words, self._tokenizer)
-        name = "" if entry.id is None else f" (id {entry.id!r})"
-        word = next(word for word in words if find(word, -1) < 0)
+    def _refuse_unknown(self, change: Transaction, entry: Entry) -> None:
+        find = change.terms.vocabulary.finder
+        word = next(word for word in words_of(entry.words, self._tokenizer) if find(word, -1) < 0)
         raise InputError(
-            f"Document {offset + place}{name} holds the word {word!r}, which has no vector, and this index was created "
-            "with unknown='error'. Nothing was added."
+            f"{entry.called} holds the word {word!r}, which has no vector, and this index was created with "
+            "unknown='error'. Nothing was added."
         )
 
     def _claim(self, change: Transaction, chunk: list[Entry], call: _Adding) -> list[str]:
@@ -398,8 +396,9 @@ class Writer:
                 continue
             if number >= call.first:
                 raise appears_twice(identifier, [entry])
+            where = "" if entry.where is None else f"{entry.where}: "
             raise InputError(
-                f"{place_of(entry)}{self._catalogue.folder} has a document {identifier!r} already. Nothing was added. "
+                f"{where}{self._catalogue.folder} has a document {identifier!r} already. Nothing was added. "
                 "Use upsert to replace documents that exist."
             )
 
