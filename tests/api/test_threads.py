@@ -113,10 +113,10 @@ def test_a_query_keeps_its_words_while_others_are_looked_up(tmp_path: Path, monk
     with wordferry.Index.create(tmp_path / "index", embeddings=embeddings()) as index:
         index.add(documents(20))
         local: Any = index.backend
-        with local.state() as (connection, snapshot):
-            _, forms = local.words.ranker(connection, snapshot, [["w01"]])
+        with local.state() as state:
+            _, forms = local.words.ranker(state, [["w01"]])
             for others in (["w02", "w03", "w04"], ["w05"]):
-                local.words.ranker(connection, snapshot, [others])
+                local.words.ranker(state, [others])
             assert forms.place("w01") is not None
 
 

@@ -101,11 +101,11 @@ def test_only_the_words_that_are_asked_for_are_read(tmp_path: Path) -> None:
         wanted = answers(index)
     with Index.open(tmp_path / "index") as index:
         assert answers(index) == wanted
-        with index.backend.state() as (connection, snapshot):
-            _, forms = index.backend.words.ranker(connection, snapshot)
-            (number,) = connection.execute("SELECT number FROM words WHERE word = 'qwertzuiop7'").fetchone()
+        with index.backend.state() as state:
+            _, forms = index.backend.words.ranker(state)
+            (number,) = state.connection.execute("SELECT number FROM words WHERE word = 'qwertzuiop7'").fetchone()
         assert number not in forms._names
-        assert 0 < len(forms._names) < 100 < snapshot.terms.size
+        assert 0 < len(forms._names) < 100 < state.snapshot.terms.size
         assert forms.places.keys() == {word for query in QUERIES for word in index.tokenizer(query)}
     with Index.open(tmp_path / "index") as index:  # a word that is not the one whose stem the segment knows
         index.search("planets")

@@ -39,9 +39,10 @@ def halves(whole, tmp_path_factory):
     """Two indexes with the words, the graph and the counts of the whole one."""
     folder = tmp_path_factory.mktemp("statistics")
     local = whole.backend
-    with local.state() as (connection, snapshot):
+    with local.state() as state:
+        snapshot = state.snapshot
         bags = Counts.join([part.bags.rows for part in snapshot.parts])
-        ranker, forms = local.words.ranker(connection, snapshot)
+        ranker, forms = local.words.ranker(state)
         keys, stems = stem_counts(forms.stem_keys, ranker.df)
         statistics = CollectionStatistics(
             documents=snapshot.documents,

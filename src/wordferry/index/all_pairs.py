@@ -50,10 +50,11 @@ def duplicates(
     Pairs and texts are of one state; ``how`` are threads and progress.
     """
     index, (threads, progress) = _local(backend), how
-    with index.state() as (connection, snapshot):
+    with index.state() as state:
+        snapshot = state.snapshot
         if snapshot.documents < 2:
             return Duplicates(threshold=threshold)
-        view, live = index.views.get(snapshot, measure), snapshot.live_rows()
+        view, live = index.views.get(snapshot, measure), snapshot.rows(snapshot.alive)
         whole = memory.whole(view, measure.distance, measure.overlap).among_themselves(threads)
         blocks = list(close_pairs(whole.running(progress=progress), threshold))
         i, j, near = (np.concatenate([[], *(block[column] for block in blocks)]) for column in range(3))
@@ -63,7 +64,7 @@ def duplicates(
             cosines = snapshot.codes_of(rows).between(np.searchsorted(rows, i), np.searchsorted(rows, j))
             kept = 1.0 - cosines <= meaning
             i, j, near = i[kept], j[kept], near[kept]
-        found = snapshot.read(connection, [*i.tolist(), *j.tolist()])
+        found = state.read([*i.tolist(), *j.tolist()])
     texts = {one.id: one.text for one in found.values()}
     pairs = sorted(zip(i.tolist(), j.tolist(), near.tolist(), strict=True))
     named = [(found[first].id, found[second].id, distance) for first, second, distance in pairs]
@@ -87,9 +88,10 @@ def leakage(
     names = [one.id or f"document {number}" for number, one in enumerate(given)]
     tokens = [words_of(one.words, index.tokenizer) for one in given]
     found: list[tuple[int, int, float]] = []
-    with index.state() as (connection, snapshot):
+    with index.state() as state:
+        connection, snapshot = state
         if snapshot.documents and given:
-            view, live = index.views.get(snapshot, measure), snapshot.live_rows()
+            view, live = index.views.get(snapshot, measure), snapshot.rows(snapshot.alive)
             theirs = [view.words(connection, looked_up(some, view.embeddings.vocabulary)) for some in tokens]
             problem = memory.whole(view, measure.distance, measure.overlap).problem(theirs, threads)
             for j, i, near in within(problem.running(progress=progress), threshold):
@@ -100,7 +102,7 @@ def leakage(
             places = np.searchsorted(rows, [i for i, _, _ in found]), len(rows) + np.array([j for _, j, _ in found])
             kept = 1.0 - codes.between(*places) <= meaning
             found = [one for one, wanted in zip(found, kept.tolist(), strict=True) if wanted]
-        own = snapshot.read(connection, rows.tolist())
+        own = state.read(rows.tolist())
     texts = {one.id: one.text for one in own.values()}, dict(zip(names, (one.words for one in given), strict=True))
     named = sorted((own[row].id, names[j], distance) for row, j, distance in found)
     return Duplicates.judged(named, texts, index.tokenizer, threshold)
@@ -129,7 +131,7 @@ def knn_graph(backend: Any, k: int, measure: Measure, threads: int | None, progr
         total = snapshot.documents
         if not total:
             return sp.csr_array((0, 0), dtype="float32")
-        view, live = index.views.get(snapshot, measure), snapshot.live_rows()
+        view, live = index.views.get(snapshot, measure), snapshot.rows(snapshot.alive)
         k = min(k, total - 1)
         indices, distances = np.empty((total, k), dtype=np.int64), np.empty((total, k), dtype=np.float32)
         whole = None

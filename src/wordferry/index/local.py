@@ -25,14 +25,14 @@ from wordferry.index.search.requests import Ask, method_of
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.search.words import WordSearcher
 from wordferry.index.storage import stored_weights
-from wordferry.index.storage.catalogue import Catalogue, Connection, all_ids, number_of
+from wordferry.index.storage.catalogue import Catalogue, all_ids
 from wordferry.index.storage.columns import Field, fields_of
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import GRAPH, MissingFolder, remove_orphans, with_remedy
-from wordferry.index.storage.snapshot import Snapshot, Snapshots
+from wordferry.index.storage.snapshot import OpenState, Snapshot, Snapshots
 from wordferry.index.storage.terms import spellings
-from wordferry.index.storage.texts import all_documents, as_document, read_document
+from wordferry.index.storage.texts import all_documents, as_document
 from wordferry.texts.bow import LookedUp, looked_up
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class LocalIndex:
     # -- states -----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def state(self) -> Iterator[tuple[Connection, Snapshot]]:
+    def state(self) -> Iterator[OpenState]:
         """One state of the index: a read transaction and the arrays that belong to it."""
         missing, seen = "", -1
         for _ in range(_ATTEMPTS):
@@ -166,7 +166,7 @@ class LocalIndex:
                     generation = connection.meta("state")["generation"]
                     lost, seen, missing = generation == seen, generation, str(error)
                 else:
-                    yield connection, snapshot
+                    yield OpenState(connection, snapshot)
                     return
             if lost:
                 self._recover(missing)
@@ -187,34 +187,33 @@ class LocalIndex:
 
     def search(self, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings) -> list[Hits]:
         """The hits of every query by words, given as tokens."""
-        with self.state() as (connection, snapshot):
-            rankings, counts = self.words.rank(connection, snapshot, asked, ask, settings)
-            rows = (row for one in rankings for row in one.rows.tolist())
-            documents = snapshot.read(connection, rows)
+        with self.state() as state:
+            rankings, counts = self.words.rank(state, asked, ask, settings)
+            documents = state.read(row for one in rankings for row in one.rows.tolist())
         found = []
         for ranking, tokens in zip(rankings, asked, strict=True):
             hits = []
             for place, (row, score) in enumerate(zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)):
-                why = partial(self._explain_score, snapshot, ranking, place)
+                why = partial(self._explain_score, state.snapshot, ranking, place)
                 hits.append(self._hit(documents[row], tokens, why, ask.explain, score=score))
             found.append(Hits(hits, method="words" if ask.vectors is None else "words and meaning", counts=counts))
         return found
 
     def _explain_score(self, snapshot: Snapshot, ranking: Ranking, place: int) -> ScoreExplanation:
         with self._catalogue.reading() as connection:
-            return self.words.explain(connection, snapshot, ranking, place)
+            return self.words.explain(OpenState(connection, snapshot), ranking, place)
 
     def similar(self, asked: Sequence[LookedUp], measure: Measure, ask: Ask) -> list[Hits]:
         """The hits of every query by a distance, given as tokens that were looked up in the vocabulary."""
         from wordferry.index.search.similar import similar
 
         options: dict[str, Any] = {"method": method_of(measure, ask), "exact": ask.rerank is None}
-        with self.state() as (connection, snapshot):
-            if not snapshot.documents or not asked:
+        with self.state() as state:
+            if not state.snapshot.documents or not asked:
                 return [Hits(**options) for _ in asked]
-            view = self.views.get(snapshot, measure)
-            near, queries = similar(view, connection, asked, measure, ask)
-            documents = snapshot.read(connection, near.indices[near.indices >= 0].tolist())
+            view = self.views.get(state.snapshot, measure)
+            near, queries = similar(view, state, asked, measure, ask)
+            documents = state.read(near.indices[near.indices >= 0].tolist())
         second, found = ask.rerank or measure, []
         for number, tokens in enumerate(asked):
             hits = []
@@ -230,10 +229,9 @@ class LocalIndex:
 
     def by_meaning(self, asked: Sequence[Sequence[str]], ask: Ask) -> list[Hits]:
         """The documents whose vectors are nearest to each of ``ask.vectors``; the queries are given as tokens too."""
-        with self.state() as (connection, snapshot):
-            near, pairs = self.nearest_in_meaning(connection, snapshot, ask)
-            rows = (row for one in near for row in one.rows.tolist())
-            documents = snapshot.read(connection, rows)
+        with self.state() as state:
+            near, pairs = self.nearest_in_meaning(state, ask)
+            documents = state.read(row for one in near for row in one.rows.tolist())
         found = []
         for tokens, one in zip(asked, near, strict=True):
             values = zip(one.rows.tolist(), (1.0 - one.cosines).tolist(), strict=True)
@@ -241,22 +239,18 @@ class LocalIndex:
             found.append(Hits(hits, method="meaning", counts={"pairs": pairs}))
         return found
 
-    def nearest_in_meaning(
-        self, connection: Connection, snapshot: Snapshot, ask: Ask
-    ) -> tuple[list[NearestByMeaning], int]:
+    def nearest_in_meaning(self, state: OpenState, ask: Ask) -> tuple[list[NearestByMeaning], int]:
         """The rows nearest to each of ``ask.vectors``, and how many pairs were compared."""
-        mask = snapshot.allowed(ask.condition)
-        if ask.without is not None:
-            mask = snapshot.without(connection, mask, ask.without)
-        source, k = self.words.ranker(connection, snapshot)[0].source, min(ask.k, max(snapshot.documents, 1))
+        mask, snapshot = state.allowed(ask.condition, ask.without), state.snapshot
+        source, k = self.words.ranker(state)[0].source, min(ask.k, max(snapshot.documents, 1))
         near = [source.nearest(vector, k, (snapshot.alive, mask)) for vector in ask.vectors or ()]
         return near, len(near) * snapshot.count(mask)
 
     def vector(self, id: str) -> Float32Array | None:
         """The vector of a document; None when there is no such document."""
-        with self.state() as (connection, snapshot):
-            row = snapshot.row(connection, id)
-            return None if row is None else snapshot.codes_of(np.array([row])).vectors()[0]
+        with self.state() as state:
+            row = state.row(id)
+            return None if row is None else state.snapshot.codes_of(np.array([row])).vectors()[0]
 
     def _hit(self, found: Document, tokens: Sequence[str], why: Why | None, explain: bool, **value: Any) -> Hit:
         own = (found.id, found.text, found.metadata, found.label)
@@ -313,11 +307,9 @@ class LocalIndex:
 
     def find(self, id: str) -> Document | None:
         """One document by its id; None when there is none."""
-        with self.state() as (connection, snapshot):
-            found = read_document(connection, id)
-            if found is None and snapshot.has_living(id):
-                raise connection.damaged(f"the entry of document {id!r} (it cannot be found)")
-            return found
+        with self.state() as state:
+            row = state.row(id)
+            return None if row is None else state.read([row])[row]
 
     def count(self, condition: Condition | None) -> int:
         """How many documents pass a filter."""
@@ -327,29 +319,26 @@ class LocalIndex:
     def page(self, span: tuple[int, int], after: str | None, condition: Condition | None) -> list[Document]:
         """Documents in their order: how many at most and how many to pass over first, behind the one with an id."""
         limit, offset = span
-        with self.state() as (connection, snapshot):
-            first = -1
-            if after is not None:
-                number = number_of(connection, after)
-                if number is None and snapshot.has_living(after):
-                    raise connection.damaged(f"the entry of document {after!r} (it cannot be found)")
-                if number is None:
-                    raise NotFound(f"{self.path} has no document {after!r} to go on after.")
-                first = number
-            places = snapshot.places_after(first, snapshot.allowed(condition))[offset : offset + limit].tolist()
+        with self.state() as state:
+            connection, snapshot = state
+            last = -1 if after is None else state.row(after)
+            if last is None:
+                raise NotFound(f"{self.path} has no document {after!r} to go on after.")
+            places = snapshot.rows(snapshot.allowed(condition), last + 1)[offset : offset + limit].tolist()
             if condition is None:  # the catalogue must list the documents that the segments list
                 query = "SELECT number FROM documents WHERE number > ? ORDER BY number LIMIT ? OFFSET ?"
-                listed = [row[0] for row in connection.execute(query, (first, limit, offset))]
+                number = -1 if last < 0 else int(snapshot.numbers[last])
+                listed = [row[0] for row in connection.execute(query, (number, limit, offset))]
                 if listed != snapshot.numbers[places].tolist():
                     raise connection.damaged("the list of documents")
-            return list(snapshot.read(connection, places).values())
+            return list(state.read(places).values())
 
     def documents(self, condition: Condition | None) -> Iterator[Document]:
         """All documents of one state that pass a filter, in the order in which they were added."""
-        with self.state() as (connection, snapshot):
-            places = snapshot.places_after(-1, snapshot.allowed(condition))
+        with self.state() as state:
+            places = state.snapshot.rows(state.snapshot.allowed(condition))
             for start in range(0, len(places), _BLOCK):
-                yield from snapshot.read(connection, places[start : start + _BLOCK].tolist()).values()
+                yield from state.read(places[start : start + _BLOCK].tolist()).values()
 
     def fields(self, most: int) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
@@ -360,10 +349,10 @@ class LocalIndex:
 
     def stats(self) -> Stats:
         """Sizes and counts of the index."""
-        with self.state() as (connection, snapshot):
+        with self.state() as state:
             from wordferry.index.storage.verify import collect
 
-            return collect(self.path, self.config, connection, snapshot)
+            return collect(self.path, self.config, state)
 
     def verify(self) -> Verification:
         """Compare every byte that matters with its checksum, and all parts with each other; FormatError if not."""

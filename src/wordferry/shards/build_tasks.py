@@ -172,8 +172,9 @@ def _build(
         parts = [SourcePart(**part) for part in arguments["parts"]]
         rows = (row for part in parts for row in read_part(part, choices.fields))
         index.add(_documents(rows, shared.dimension), threads=1)
-        with local.state() as (connection, snapshot):
-            ranker, forms = local.words.ranker(connection, snapshot)
+        with local.state() as state:
+            connection, snapshot = state
+            ranker, forms = local.words.ranker(state)
             known = connection.execute("SELECT total(known) FROM documents").fetchone()[0]
             facts = {
                 "documents": snapshot.documents,

@@ -163,28 +163,28 @@ class Shard(LocalIndex):
         Rows are those of the whole collection; beside them stands what :func:`wordferry.find.ranking.ranked` takes.
         """
         found, visited, evaluated = [], 0, 0
-        with self.state() as (connection, snapshot):
-            allowed = snapshot.allowed(ask.condition)
-            ranker, _ = self.words.ranker(connection, snapshot, asked)
+        with self.state() as state:
+            allowed = state.snapshot.allowed(ask.condition)
+            ranker, _ = self.words.ranker(state, asked)
             for number, tokens in enumerate(asked):
                 query, missing = ranker.query(tokens)
                 vector = None if ask.vectors is None else ask.vectors[number]
                 best = ranker.find(query, ask.k, settings, allowed, vector)
                 visited, evaluated = visited + best.visited, evaluated + best.evaluated
                 found.append((best._replace(rows=best.rows + self.record.first), (query, missing, settings)))
-            pairs = len(asked) * snapshot.count(allowed)
+            pairs = len(asked) * state.snapshot.count(allowed)
         return found, {"pairs": pairs, "postings": visited, "evaluated": evaluated}
 
     def nearest(self, ask: Ask) -> list[tuple[Int64Array, Float64Array]]:
         """The rows of the collection whose vectors are nearest to each of a question's, and 1 - cosine of each."""
-        with self.state() as (connection, snapshot):
-            near, _ = self.nearest_in_meaning(connection, snapshot, ask)
+        with self.state() as state:
+            near, _ = self.nearest_in_meaning(state, ask)
         return [(one.rows + self.record.first, 1.0 - one.cosines) for one in near]
 
     def stems(self, rows: Int64Array) -> tuple[Counts, Float64Array]:
         """The bags by stem of some rows of the collection that are in this shard, in the order given, and their idf."""
-        with self.state() as (connection, snapshot):
-            ranker, _ = self.words.ranker(connection, snapshot)
+        with self.state() as state:
+            ranker, _ = self.words.ranker(state)
             bags = ranker.source.bags(rows - self.record.first)
             stems = ranker.forms.group_of[bags.words]
             return Counts(bags.indptr, stems, bags.counts.astype(np.int32)), ranker.idf[stems]
@@ -192,8 +192,8 @@ class Shard(LocalIndex):
     def explain_score(self, ranking: Ranking, names: Sequence[str]) -> ScoreExplanation:
         """What the one score of a ranking is made of; its document is in this shard, its neighbours need not be."""
         own = replace(ranking, rows=np.asarray(ranking.rows) - self.record.first)
-        with self.state() as (connection, snapshot):
-            return self.words.explain(connection, snapshot, own, 0, names)
+        with self.state() as state:
+            return self.words.explain(state, own, 0, names)
 
     # -- by distance ------------------------------------------------------------------------------------------------
 
@@ -220,8 +220,8 @@ class Shard(LocalIndex):
     def documents_at(self, rows: Int64Array) -> list[Document]:
         """Documents by their rows in the collection."""
         own = (rows - self.record.first).tolist()
-        with self.state() as (connection, snapshot):
-            found = snapshot.read(connection, own)
+        with self.state() as state:
+            found = state.read(own)
         return [found[row] for row in own]
 
     def ids_at(self, rows: Int64Array) -> list[str]:

@@ -43,7 +43,7 @@ class Centroids:
         parts = [view.documents(part).native for part in view.snapshot.parts]
         try:
             if view.snapshot.count(request.mask) <= max(FEW, request.k):
-                rows = view.rows(request.mask)
+                rows = view.snapshot.rows(request.mask)
                 return request.ranked(rows, query.distances(parts, rows)[None, :])
             codes = [_codes(view, part, vectors, request.threads) for part in view.snapshot.parts]
             return query.nearest(parts, codes, request.mask, request.k, request.threads)

@@ -93,7 +93,7 @@ class RelatedLists:
                 slack = shares.moved * costs.c_max * ROUNDING * (view.longest + 32)
                 slack += shares.unshared * ROUNDING * (max(map(len, some)) + 36)
                 return lists.nearest(asked, documents, request.mask, slack, k, request.threads)
-            rows = view.rows(request.mask)
+            rows = view.snapshot.rows(request.mask)
             values = np.stack([lists.distances(query, documents, rows) for query in asked])
         except ValueError as error:
             raise damaged_among(view.snapshot.parts, error) from None

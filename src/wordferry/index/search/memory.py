@@ -102,7 +102,7 @@ class Prepared:
     def __init__(self, view: View, distance: Distance, overlap: str) -> None:
         self.distance, self.overlap, self._words = distance, overlap, view.embeddings.vocabulary
         self._weights, self._apart = view.weights, np.flatnonzero(view.snapshot.terms.row_of < 0)
-        bags, self._frame = _bags(view, distance, view.snapshot.live_rows(), (), self._apart)
+        bags, self._frame = _bags(view, distance, view.snapshot.rows(view.snapshot.alive), (), self._apart)
         self.bags = replace(bags, rows=np.arange(len(bags)))
 
     def __len__(self) -> int:
@@ -158,7 +158,7 @@ def whole(view: View, distance: Distance, overlap: str) -> Prepared:
 
 def scan(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
     """The k nearest rows to each query, by comparing with every document."""
-    live = view.snapshot.live_rows()
+    live = view.snapshot.rows(view.snapshot.alive)
     prepared = whole(view, request.distance, request.overlap)
     problem = prepared.problem(queries, request.threads, request.device)
     near = nearest(problem, min(request.k, len(live)), None if request.mask is None else request.mask[live])

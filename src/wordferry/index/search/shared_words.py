@@ -82,7 +82,7 @@ class SharedWords:
         assert kind is not None
         visited, rows = 0, [np.zeros(0, np.int64)]
         if request.k >= view.snapshot.count(request.mask):
-            rows = [view.rows(request.mask)]
+            rows = [view.snapshot.rows(request.mask)]
         else:
             for words in queries:
                 check_cancelled()
@@ -97,7 +97,7 @@ class SharedWords:
 def _candidates(view: View, query: SharedQuery, request: Request) -> tuple[Int64Array, int]:
     """The rows that can be among the k nearest, ascending, and how many entries of lists were visited."""
     if not query.sound:
-        return view.rows(request.mask), 0
+        return view.snapshot.rows(request.mask), 0
     values, visited = query.shared(view, request.threads)
     heap = Nearest(1, request.k)
     heap.offer(0, values[None, :], 0, request.mask, request.threads)

@@ -20,7 +20,7 @@ from wordferry.index.search.shared_words import SharedWords
 from wordferry.index.search.shortlist import Shortlist
 from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
-from wordferry.index.storage.catalogue import Connection
+from wordferry.index.storage.snapshot import OpenState
 from wordferry.texts.bow import LookedUp
 
 
@@ -59,19 +59,16 @@ def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neig
 
 
 def similar(
-    view: View, connection: Connection, asked: Sequence[LookedUp], measure: Measure, ask: Ask
+    view: View, state: OpenState, asked: Sequence[LookedUp], measure: Measure, ask: Ask
 ) -> tuple[Neighbors, Sequence[QueryWords]]:
     """The nearest rows to each query, and the queries by the numbers of their words."""
-    queries = [view.words(connection, tokens) for tokens in asked]
-    mask = view.snapshot.allowed(ask.condition)
-    if ask.without is not None:
-        mask = view.snapshot.without(connection, mask, ask.without)
+    queries = [view.words(state.connection, tokens) for tokens in asked]
     first = ask.k if ask.rerank is None else ask.candidates
     request = Request(
         measure.distance,
         measure.overlap,
         min(first, view.snapshot.documents),
-        mask,
+        state.allowed(ask.condition, ask.without),
         thread_count(ask.threads),
         None if ask.progress is None else progress_for(ask.progress, "searching"),
         ask.device,

@@ -197,10 +197,6 @@ class View:
         """How far words without a vector are from others; 0 where they do not count."""
         return typical_distance(self.embeddings) if self.weights.keeps else 0.0
 
-    def rows(self, mask: BoolArray | None) -> Int64Array:
-        """The rows that a mask allows."""
-        return np.arange(len(self.snapshot.numbers)) if mask is None else np.flatnonzero(mask)
-
     def words(self, connection: Connection, tokens: LookedUp) -> QueryWords:
         """The words of a text that count, by their numbers."""
         vocabulary, terms = self.embeddings.vocabulary, self.snapshot.terms
@@ -251,7 +247,7 @@ class View:
 
     def _nearest_to_nothing(self, request: Request) -> Neighbors:
         """The answer to a query without words: documents without words are equal to it, all others infinitely far."""
-        rows = self.rows(request.mask)
+        rows = self.snapshot.rows(request.mask)
         sums = np.concatenate([np.zeros(0), *(self.documents(part).sums for part in self.snapshot.parts)])
         values = np.where(sums[rows] == 0, 0, np.inf).astype(np.float32)
         return request.ranked(rows, values[None, :], 0)

@@ -22,7 +22,7 @@ from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.storage.catalogue import Connection
 from wordferry.index.storage.segments import SegmentRows, with_remedy
-from wordferry.index.storage.snapshot import Snapshot
+from wordferry.index.storage.snapshot import OpenState, Snapshot
 from wordferry.index.storage.stems import SegmentStems, StemNumbers, WordKeys
 from wordferry.index.storage.terms import find_numbers, find_words, spellings
 
@@ -106,25 +106,25 @@ class WordSearcher:
         self._parts: dict[Any, tuple[SegmentStems, DocumentsPart]] = {}
         self._recent: OrderedDict[int, tuple[Ranker, StoredForms]] = OrderedDict()
 
-    def ranker(
-        self, connection: Connection, snapshot: Snapshot, asked: Iterable[Sequence[str]] = ()
-    ) -> tuple[Ranker, StoredForms]:
+    def ranker(self, state: OpenState, asked: Iterable[Sequence[str]] = ()) -> tuple[Ranker, StoredForms]:
         """What ranks the documents of a snapshot, ready for questions in the words of ``asked``."""
         with self._mutex:
-            found = self._recent.get(snapshot.generation)
+            generation = state.snapshot.generation
+            found = self._recent.get(generation)
             if found is None or len(found[1].places) > _KEPT_WORDS:  # whoever searches with the full one keeps it
-                found = self._recent[snapshot.generation] = self._made(connection, snapshot)
+                found = self._recent[generation] = self._made(state)
                 while len(self._recent) > _KEPT:
                     self._recent.pop(min(self._recent))
-            found[1].look_up(connection, (word for tokens in asked for word in tokens))
+            found[1].look_up(state.connection, (word for tokens in asked for word in tokens))
         return found
 
-    def _made(self, connection: Connection, snapshot: Snapshot) -> tuple[Ranker, StoredForms]:
+    def _made(self, state: OpenState) -> tuple[Ranker, StoredForms]:
+        snapshot = state.snapshot
         more = np.full(max(snapshot.terms.size - len(self._group_of), 0), -1, dtype=np.int32)
         self._group_of = np.concatenate([self._group_of, more])  # those who have the earlier one keep it as it is
         parts = {}
         for part in snapshot.parts:
-            parts[part.key] = self._parts.get(part.key) or self._part(part.rows, connection, snapshot)
+            parts[part.key] = self._parts.get(part.key) or self._part(part.rows, state)
         self._parts = parts
         stems, documents = [one for one, _ in parts.values()], [one for _, one in parts.values()]
         words = self._group_of, snapshot.terms.stop
@@ -132,14 +132,12 @@ class WordSearcher:
         collection = WordCollection(documents, forms, len(self._numbers), partial(_damaged, self._file))
         return Ranker(collection, snapshot.alive, self._together), forms
 
-    def _part(
-        self, rows: SegmentRows, connection: Connection, snapshot: Snapshot
-    ) -> tuple[SegmentStems, DocumentsPart]:
+    def _part(self, rows: SegmentRows, state: OpenState) -> tuple[SegmentStems, DocumentsPart]:
         try:
             stems = rows.stems
             if stems is None or stems.edition != self._keys.edition:
-                self._learn(snapshot)
-                stems = self._keys.stems(rows, partial(find_words, connection))
+                self._learn(state.snapshot)
+                stems = self._keys.stems(rows, partial(find_words, state.connection))
             stems.check(len(self._group_of))
             groups = self._numbers.take(np.asarray(stems.keys))
             self._group_of[stems.words] = np.repeat(groups, np.diff(stems.starts))
@@ -158,16 +156,11 @@ class WordSearcher:
                 self._keys.learn(stems)
 
     def rank(
-        self,
-        connection: Connection,
-        snapshot: Snapshot,
-        asked: Sequence[Sequence[str]],
-        ask: Ask,
-        settings: Settings,
+        self, state: OpenState, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings
     ) -> tuple[list[Ranking], dict[str, int]]:
         """The ranking of every query, given as tokens, and how much was looked at."""
-        allowed = snapshot.allowed(ask.condition)
-        ranker, _ = self.ranker(connection, snapshot, asked)
+        allowed = state.snapshot.allowed(ask.condition)
+        ranker, _ = self.ranker(state, asked)
         rankings = []
         tell = None if ask.progress is None else progress_for(ask.progress, "searching")
         for number, tokens in enumerate(asked, start=1):
@@ -177,28 +170,23 @@ class WordSearcher:
             if tell is not None:
                 tell(number, len(asked))
         counts = {
-            "pairs": len(rankings) * snapshot.count(allowed),
+            "pairs": len(rankings) * state.snapshot.count(allowed),
             "postings": sum(one.visited for one in rankings),
             "evaluated": sum(one.evaluated for one in rankings),
         }
         return rankings, counts
 
     def explain(
-        self,
-        connection: Connection,
-        snapshot: Snapshot,
-        ranking: Ranking,
-        place: int,
-        names: Sequence[str] | None = None,
+        self, state: OpenState, ranking: Ranking, place: int, names: Sequence[str] | None = None
     ) -> ScoreExplanation:
         """What a score is made of; the ids of neighbours are ``names``, or those that the segments have."""
         from wordferry.find.explaining import explain_score, neighbour_rows
 
         if names is None:
-            names = [own_id(snapshot, row) for row in neighbour_rows(ranking, place)]
-        ranker, forms = self.ranker(connection, snapshot, [[word.word for word in ranking.query]])
+            names = [own_id(state.snapshot, row) for row in neighbour_rows(ranking, place)]
+        ranker, forms = self.ranker(state, [[word.word for word in ranking.query]])
         with self._mutex:
-            forms.spell(connection, [word.group for word in ranking.query])
+            forms.spell(state.connection, [word.group for word in ranking.query])
         return explain_score(ranker, ranking, place, names)
 
 

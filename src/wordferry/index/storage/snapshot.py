@@ -99,22 +99,6 @@ class Snapshot:
         """How many rows a mask allows."""
         return self.documents if mask is None or mask is self.alive else int(np.count_nonzero(mask))
 
-    def row(self, connection: Connection, identifier: str) -> int | None:
-        """The row of the document with an id; None where there is none."""
-        number = number_of(connection, identifier)
-        if number is None:
-            return None
-        place = int(np.searchsorted(self.numbers, number))
-        return place if place < len(self.numbers) and self.numbers[place] == number else None
-
-    def without(self, connection: Connection, mask: BoolArray | None, identifier: str) -> BoolArray:
-        """The mask, less the row of a document."""
-        mask = np.ones(len(self.numbers), dtype=bool) if mask is None else mask.copy()
-        row = self.row(connection, identifier)
-        if row is not None:
-            mask[row] = False
-        return mask
-
     def has_living(self, identifier: str) -> bool:
         """Whether a row with this id is alive: what the catalogue says of an id can be held to it."""
         for part in self.parts:
@@ -122,13 +106,6 @@ class Snapshot:
             if len(rows) and (self.alive is None or self.alive[part.span][rows].any()):
                 return True
         return False
-
-    def places_after(self, number: int, allowed: BoolArray | None) -> Int64Array:
-        """The rows of the documents after a number that a mask allows; None allows every one."""
-        start = int(np.searchsorted(self.numbers, number, side="right"))
-        if allowed is None:
-            return np.arange(start, len(self.numbers))
-        return start + np.flatnonzero(allowed[start:])
 
     def tokens(self, *, known: bool = False) -> float:
         """The tokens of the living documents that are no stop words, or those of them that have a vector."""
@@ -149,9 +126,9 @@ class Snapshot:
             return sum(int(some.sum()) for some in lengths)
         return int(np.concatenate(lengths)[self.alive].sum())
 
-    def live_rows(self) -> Int64Array:
-        """The rows that are not deleted."""
-        return np.arange(len(self.numbers)) if self.alive is None else np.flatnonzero(self.alive)
+    def rows(self, mask: BoolArray | None, start: int = 0) -> Int64Array:
+        """The rows from ``start`` on that a mask allows; None allows every one."""
+        return np.arange(start, len(self.numbers)) if mask is None else start + np.flatnonzero(mask[start:])
 
     def codes_of(self, rows: Int64Array) -> Codes:
         """The vectors of some rows, given in ascending order, of an index whose documents have them."""
@@ -162,10 +139,36 @@ class Snapshot:
             parts.append(part.bags.codes.select(rows[inside] - part.start))
         return Codes.join(parts)
 
-    def read(self, connection: Connection, rows: Iterable[int]) -> dict[int, Document]:
+
+class OpenState(NamedTuple):
+    """A state of an index while it is read: the transaction, and the arrays that belong to it."""
+
+    connection: Connection
+    snapshot: Snapshot
+
+    def row(self, identifier: str) -> int | None:
+        """The row of the document with an id; None where there is none."""
+        number, numbers = number_of(self.connection, identifier), self.snapshot.numbers
+        if number is None and not self.snapshot.has_living(identifier):
+            return None
+        place = len(numbers) if number is None else int(np.searchsorted(numbers, number))
+        if place == len(numbers) or numbers[place] != number:
+            raise self.connection.damaged(f"the entry of document {identifier!r} (it cannot be found)")
+        return place
+
+    def allowed(self, condition: Condition | None, without: str | None) -> BoolArray | None:
+        """The rows that are alive and pass a filter, less that of a document; None when that is all of them."""
+        mask = self.snapshot.allowed(condition)
+        row = None if without is None else self.row(without)
+        if row is not None:
+            mask = np.ones(len(self.snapshot.numbers), dtype=bool) if mask is None else mask.copy()
+            mask[row] = False
+        return mask
+
+    def read(self, rows: Iterable[int]) -> dict[int, Document]:
         """The documents of some rows, by row and in the order of rows; a row that comes twice is read once."""
-        places, unpacker = sorted(set(rows)), Unpacker(connection)
-        found = selected_documents(connection, self.numbers[places].tolist(), DOCUMENT_COLUMNS)
+        places, unpacker = sorted(set(rows)), Unpacker(self.connection)
+        found = selected_documents(self.connection, self.snapshot.numbers[places].tolist(), DOCUMENT_COLUMNS)
         return {place: as_document(unpacker.checked(row)) for place, row in zip(places, found, strict=True)}
 
 

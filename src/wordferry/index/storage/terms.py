@@ -37,9 +37,9 @@ def term_rows(words: Iterable[tuple[int, str, int | None]]) -> Iterator[TermRow]
         yield number, word, vector, zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
 
 
-def checked_rows(connection: Connection, which: str = "", values: Sequence[Any] = ()) -> Iterator[TermRow]:
-    """Rows of the table, each held to its checksum; ``which`` of them is SQL."""
-    for number, word, vector, checksum in connection.execute(f"SELECT * FROM words {which}", values):
+def checked_rows(connection: Connection, rows: Iterable[TermRow]) -> Iterator[TermRow]:
+    """Rows of the table, each held to its checksum."""
+    for number, word, vector, checksum in rows:
         if zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass")) != checksum:
             raise connection.damaged(f"the word {word!r}")
         yield number, word, vector, checksum
@@ -79,7 +79,7 @@ class TermVectors:
     def assign(cls, connection: Connection, size: int, vocabulary: Vocabulary) -> TermVectors:
         """Give every word of the dictionary the vector that a vocabulary has for it, and write that down."""
         find, found = vocabulary.finder, []
-        for number, word, _, _ in checked_rows(connection):
+        for number, word, _, _ in checked_rows(connection, connection.execute("SELECT * FROM words")):
             vector = find(word, -1)
             found.append((number, word, vector if vector >= 0 else None))
         change = "UPDATE words SET vector = ?, checksum = ? WHERE number = ?"
@@ -111,25 +111,26 @@ def read_vectors(connection: Connection, state: dict[str, Any], before: TermVect
 
 def read_stop_words(connection: Connection, size: int) -> Int64Array:
     """The numbers of the stop words that documents have, ascending; ``size`` is above every number of the state."""
-    found = (row[0] for row in checked_rows(connection, "WHERE word >= ? AND word < ?", (MARK, AFTER_MARK)))
+    rows = connection.execute("SELECT * FROM words WHERE word >= ? AND word < ?", (MARK, AFTER_MARK))
+    found = (row[0] for row in checked_rows(connection, rows))
     return np.array(sorted(number for number in found if number < size), dtype=np.int64)
 
 
-def _rows_among(connection: Connection, column: str, values: Sequence[Any]) -> Iterator[TermRow]:
+def _among(connection: Connection, column: str, values: Sequence[Any]) -> Iterator[TermRow]:
     """The rows of which a column has one of some values."""
     for start in range(0, len(values), _VARIABLES):
         some = values[start : start + _VARIABLES]
-        yield from checked_rows(connection, f"WHERE {column} IN ({','.join('?' * len(some))})", some)
+        yield from connection.execute(f"SELECT * FROM words WHERE {column} IN ({','.join('?' * len(some))})", some)
 
 
 def find_numbers(connection: Connection, words: Sequence[str]) -> dict[str, int]:
     """The numbers of those of some words that the dictionary has."""
-    return {word: number for number, word, _, _ in _rows_among(connection, "word", words)}
+    return {word: number for number, word, _, _ in checked_rows(connection, _among(connection, "word", words))}
 
 
 def spellings(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
     """The words with these numbers, of those that the dictionary still has."""
-    return {number: word for number, word, _, _ in _rows_among(connection, "number", numbers)}
+    return {number: word for number, word, _, _ in checked_rows(connection, _among(connection, "number", numbers))}
 
 
 def find_words(connection: Connection, numbers: Sequence[int]) -> list[str]:
@@ -172,7 +173,7 @@ class TermDictionary:
     def without_vectors(self) -> dict[str, int]:
         """The numbers of all words without a vector."""
         if not self._whole:
-            rows = checked_rows(self._connection, "WHERE vector IS NULL")
+            rows = checked_rows(self._connection, self._connection.execute("SELECT * FROM words WHERE vector IS NULL"))
             self._numbers = {row[1]: row[0] for row in rows} | self._numbers
             self._whole = True
         return self._numbers

@@ -31,7 +31,7 @@ from wordferry.index.storage.catalogue import (
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import GRAPH, Bags, MissingFolder, Segment, SegmentRows, check_manifest, join
-from wordferry.index.storage.snapshot import Snapshot, read_buffer
+from wordferry.index.storage.snapshot import OpenState, read_buffer
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import TermRow, TermVectors, checked_rows, find_words, read_stop_words, read_vectors
@@ -231,7 +231,8 @@ class Checker:
         self._attempt(lambda: self.vectors.verify(connection, state))
         embeddings = self._attempt(lambda: self.vectors.read(connection, state))
         vocabulary = (embeddings or self.vectors.embeddings).vocabulary
-        rows: list[TermRow] = self._attempt(lambda: list(checked_rows(connection, "ORDER BY number"))) or []
+        query = connection.execute("SELECT * FROM words ORDER BY number")
+        rows: list[TermRow] = self._attempt(lambda: list(checked_rows(connection, query))) or []
         for number, word, vector, _ in rows:
             right = vocabulary.get(word) < 0 if vector is None else vocabulary.get(word) == vector
             if not right or not 0 <= number < state.get("words", 0):
@@ -282,8 +283,9 @@ def files_bytes(files: Iterable[Path]) -> int:
     return total
 
 
-def collect(folder: Path, config: Config, connection: Connection, snapshot: Snapshot) -> Stats:
+def collect(folder: Path, config: Config, state: OpenState) -> Stats:
     """Count one state of an index."""
+    connection, snapshot = state
     tokens, known = snapshot.tokens(), snapshot.tokens(known=True)
     pairs = snapshot.pairs
     total = folder_bytes(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -105,7 +104,7 @@ class Transaction:
 
     def _absorb(self, segment: Segment) -> Bags:
         """The live rows of a segment that is to disappear."""
-        bags = live_rows(self.connection, segment, self._folder)
+        bags = live_rows(self.connection, segment)
         self.connection.execute("DELETE FROM segments WHERE name = ?", (segment.name,))
         self.connection.execute("DELETE FROM tombstones WHERE number BETWEEN ? AND ?", (segment.first, segment.last))
         self._replaced.append(segment.name)
@@ -132,9 +131,9 @@ class Transaction:
         return made
 
 
-def live_rows(connection: Connection, segment: Segment, folder: Path) -> Bags:
+def live_rows(connection: Connection, segment: Segment) -> Bags:
     """The rows of a segment that are not deleted."""
-    bags = segment.read(folder, verify=True).bags
+    bags = segment.read(connection.file.parent, verify=True).bags
     span = (segment.first, segment.last)
     rows = connection.execute("SELECT number FROM tombstones WHERE number BETWEEN ? AND ?", span)
     dead = np.array([row[0] for row in rows], dtype=np.int64)

@@ -417,7 +417,7 @@ class Writer:
 
     def _live(self, connection: Connection) -> Iterator[Bags]:
         for segment in Segment.listed(connection):
-            yield live_rows(connection, segment, self._catalogue.folder)
+            yield live_rows(connection, segment)
         yield read_buffer(connection)
 
     def _count_all(self, change: Transaction) -> Iterator[Bags]:
