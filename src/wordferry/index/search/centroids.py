@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -23,20 +22,17 @@ class Centroids:
     Each word without a vector is a dimension of its own.
     """
 
+    together = 1
+
     def applies(self, view: View, distance: Distance, overlap: str) -> bool:
         return distance.by_centroids
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        """The k nearest rows to each query by (distance, row)."""
-
         def made() -> WordVectors:
             return WordVectors(view.embeddings.matrix, view.snapshot.terms.row_of, view.weights.native, view.far)
 
         vectors: WordVectors = view.kept(None, "word vectors", made)
-        return view.in_order(queries, request, partial(self._nearest, view, vectors, request))
-
-    def _nearest(self, view: View, vectors: WordVectors, request: Request, some: Sequence[QueryWords]) -> Neighbors:
-        words = some[0]
+        (words,) = queries
         masses, known = view.weights.masses(words), words.with_vectors
         apart = words.numbers[known:].astype(np.int32), masses[known:]
         query = CentroidQuery(vectors, words.vectors[:known].astype(np.int32), masses[:known], apart)

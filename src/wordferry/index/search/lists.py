@@ -13,7 +13,7 @@ alike: the lists of the query's own words give the second part up to rounding.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +60,8 @@ def _shares(distance: Distance, overlap: str) -> _Shares | None:
 class RelatedLists:
     """Panels of queries walk the lists, and documents once for all of them where that pays."""
 
+    together = lists.PANEL
+
     def applies(self, view: View, distance: Distance, overlap: str) -> bool:
         shares = _shares(distance, overlap)
         if shares is None or shares.overlap == "residual":
@@ -67,10 +69,6 @@ class RelatedLists:
         return view.graph is not None and not np.isnan(view.graph.c_max)
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        """The k nearest rows to each query by (distance, row)."""
-        return view.in_order(queries, request, partial(self._panel, view, request), lists.PANEL)
-
-    def _panel(self, view: View, request: Request, some: Sequence[QueryWords]) -> Neighbors:
         allowed, k, costs = view.snapshot.count(request.mask), request.k, view.costs
         shares = _shares(request.distance, request.overlap)
         assert shares is not None
@@ -85,13 +83,13 @@ class RelatedLists:
                 view.snapshot.terms.size + len(words),
                 blended,
             )
-            for words in some
+            for words in queries
         ]
         documents = view.natives(blended=bool(shares.unshared))
         try:
             if allowed > max(FEW, k):
                 slack = shares.moved * costs.c_max * ROUNDING * (view.longest + 32)
-                slack += shares.unshared * ROUNDING * (max(map(len, some)) + 36)
+                slack += shares.unshared * ROUNDING * (max(map(len, queries)) + 36)
                 return lists.nearest(asked, documents, request.mask, slack, k, request.threads)
             rows = view.snapshot.rows(request.mask)
             values = np.stack([lists.distances(query, documents, rows) for query in asked])

@@ -169,11 +169,12 @@ def scan(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbo
 class Scan:
     """Every document, prepared in memory: what serves every distance."""
 
+    together = None
+
     def applies(self, view: View, distance: Distance, overlap: str) -> bool:
         return True
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        """The k nearest rows to each query by (distance, row)."""
         found = scan(view, queries, request)
         if request.progress is not None:
             request.progress(len(queries), len(queries))

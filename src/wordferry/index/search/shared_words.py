@@ -24,8 +24,6 @@ from wordferry.kernels.passes import Nearest
 
 _ROWS = 1 << 15
 """Documents that are compared at once, so that little memory is needed."""
-_TOGETHER = 64
-"""Queries whose candidates are compared together: documents are prepared once for all of them."""
 _LIGHTEST = 1e-5
 """A query with a word of a smaller share than this is compared with everything: it might go unnoticed in a sum."""
 _SCALES = (1e-15, 1e15)
@@ -70,14 +68,13 @@ class SharedQuery:
 class SharedWords:
     """Candidates from the lists, compared together for many queries."""
 
+    together = 64
+    """Documents are prepared once for the candidates of so many queries."""
+
     def applies(self, view: View, distance: Distance, overlap: str) -> bool:
         return distance.shared is not None
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        """The k nearest rows to each query by (distance, row)."""
-        return view.in_order(queries, request, lambda some: self._together(view, some, request), _TOGETHER)
-
-    def _together(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
         kind = request.distance.shared
         assert kind is not None
         visited, rows = 0, [np.zeros(0, np.int64)]

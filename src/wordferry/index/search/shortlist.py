@@ -60,6 +60,8 @@ class Bounds(NamedTuple):
 class Shortlist:
     """Query by query, comparing with what the lists do not rule out."""
 
+    together = 1
+
     def applies(self, view: View, distance: Distance, overlap: str) -> bool:
         if distance.family not in (*TRUE, *RELATED) or len(view.snapshot.numbers) < _LEAST:
             return False
@@ -67,17 +69,13 @@ class Shortlist:
         return graph is not None and graph.record.method == "exact" and not np.isnan(graph.c_max)
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        """The k nearest rows to each query by (distance, row)."""
-        return view.in_order(queries, request, partial(self._nearest, view, request))
-
-    def _nearest(self, view: View, request: Request, some: Sequence[QueryWords]) -> Neighbors:
-        words, true = some[0], request.distance.family in TRUE
+        (words,), true = queries, request.distance.family in TRUE
         bounds = (_by_true_costs if true else _by_related_costs)(view, words, request.overlap)
         # Bounds from all words of all documents cost less than they save, but not for few problems that are solved.
         pays = true and (not request.distance.transport or len(bounds.values) >= _SMALL)
         tightened = partial(_walked, view, words) if pays else None
-        found = _nearest(view, bounds, request, partial(memory.compared, view, some, request), tightened)
-        return memory.scan(view, some, request) if found is None else found
+        found = _nearest(view, bounds, request, partial(memory.compared, view, queries, request), tightened)
+        return memory.scan(view, queries, request) if found is None else found
 
 
 def _by_related_costs(view: View, words: QueryWords, overlap: str) -> Bounds:

@@ -27,6 +27,10 @@ from wordferry.texts.bow import LookedUp
 class Strategy(Protocol):
     """One way to find the nearest documents of a state; all ways give the same answer."""
 
+    @property
+    def together(self) -> int | None:
+        """How many queries it answers at a time, none of them without words; None for all, whatever they have."""
+
     def applies(self, view: View, distance: Distance, overlap: str) -> bool:
         """Whether it can answer by this distance."""
 
@@ -55,7 +59,9 @@ def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neig
         able = STRATEGIES if distance.costs <= {"euclidean"} else STRATEGIES[-1:]
         chosen = next(one for one in able if one.applies(view, distance, overlap))
         view.strategies[distance, overlap] = chosen
-    return chosen.nearest(view, queries, request)
+    if chosen.together is None:
+        return chosen.nearest(view, queries, request)
+    return view.in_order(queries, request, lambda some: chosen.nearest(view, some, request), chosen.together)
 
 
 def similar(

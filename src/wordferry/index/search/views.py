@@ -225,7 +225,7 @@ class View:
         queries: Sequence[QueryWords],
         request: Request,
         search: Callable[[Sequence[QueryWords]], Neighbors],
-        together: int = 1,
+        together: int,
     ) -> Neighbors:
         """The answers to all queries; ``search`` answers at most ``together``, none of which is empty."""
         order = sorted(
