@@ -1,10 +1,13 @@
-"""The script that made the default vectors does what the loader undoes."""
+"""The script that made the default vectors does what the loader undoes; the one that tries extras leaves none out."""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
+from tools import extras
 from tools import make_default_vectors as tool
 
 from wordferry import load_embeddings
@@ -29,3 +32,14 @@ def test_words_are_chosen_quantised_and_read_back(tmp_path: Path) -> None:
     back = load_embeddings(tmp_path / f"{tool.NAME}.npz", normalize=False)
     assert list(back.vocabulary) == words
     assert (np.abs(back.matrix - chosen) <= scale[:, None] / 2 + 1e-6).all()
+
+
+def test_every_extra_is_tried() -> None:
+    """Except those of who works on the package; one that brings other extras counts for them too."""
+    text = (extras.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    brings = tomllib.loads(text)["project"]["optional-dependencies"]
+    tried = {extra for together in [*extras.PAGES, *extras.TESTS] for extra in together.split(",")}
+    within = [found for extra in tried for name in brings[extra] for found in re.findall(r"wordferry\[(.*)\]", name)]
+    assert tried | set(",".join(within).split(",")) == set(brings) - {"bench", "docs", "dev", "check"}
+    assert all((extras.ROOT / "docs" / "howto" / f"{page}.md").exists() for page in extras.PAGES.values())
+    assert set(extras.BESIDE) <= {*extras.PAGES, *extras.TESTS}
