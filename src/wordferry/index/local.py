@@ -31,7 +31,7 @@ from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_net
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import GRAPH, MissingFolder, remove_orphans, with_remedy
 from wordferry.index.storage.snapshot import OpenState, Snapshot, Snapshots
-from wordferry.index.storage.terms import spellings
+from wordferry.index.storage.terms import find_terms
 from wordferry.index.storage.texts import all_documents, as_document
 from wordferry.texts.bow import LookedUp, looked_up
 
@@ -281,7 +281,7 @@ class LocalIndex:
         if not numbers:
             return {}
         with self._catalogue.reading() as connection:
-            return spellings(connection, numbers)
+            return dict(find_terms(connection, "number", numbers))
 
     def passages(self, tokens: Sequence[str], text: str | Sequence[str], count: int, distance: str) -> list[Passage]:
         """The passages of a text that are nearest to a query, given as tokens."""

@@ -12,7 +12,7 @@ from wordferry.compare.problem import Distance
 from wordferry.index.search.lists import FEW
 from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
-from wordferry.index.storage.snapshot import Part, damaged_among
+from wordferry.index.storage.snapshot import Part, reading_parts
 from wordferry.kernels.centroids import CentroidQuery, WordVectors, codes_of
 
 
@@ -37,14 +37,12 @@ class Centroids:
         apart = words.numbers[known:].astype(np.int32), masses[known:]
         query = CentroidQuery(vectors, words.vectors[:known].astype(np.int32), masses[:known], apart)
         parts = [view.documents(part).native for part in view.snapshot.parts]
-        try:
+        with reading_parts(*view.snapshot.parts):
             if view.snapshot.count(request.mask) <= max(FEW, request.k):
                 rows = view.snapshot.rows(request.mask)
                 return request.ranked(rows, query.distances(parts, rows)[None, :])
             codes = [_codes(view, part, vectors, request.threads) for part in view.snapshot.parts]
             return query.nearest(parts, codes, request.mask, request.k, request.threads)
-        except ValueError as error:
-            raise damaged_among(view.snapshot.parts, error) from None
 
 
 def _codes(view: View, part: Part, vectors: WordVectors, threads: int) -> _native.CentroidCodes:

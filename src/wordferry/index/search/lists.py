@@ -23,7 +23,7 @@ from wordferry.compare.distances.blends import Blend, part_overlap
 from wordferry.compare.problem import Distance, Shared
 from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
-from wordferry.index.storage.snapshot import damaged_among, damaged_part
+from wordferry.index.storage.snapshot import reading_parts
 from wordferry.kernels import lists
 
 FEW = 1024
@@ -86,15 +86,13 @@ class RelatedLists:
             for words in queries
         ]
         documents = view.natives(blended=bool(shares.unshared))
-        try:
+        with reading_parts(*view.snapshot.parts):
             if allowed > max(FEW, k):
                 slack = shares.moved * costs.c_max * ROUNDING * (view.longest + 32)
                 slack += shares.unshared * ROUNDING * (max(map(len, queries)) + 36)
                 return lists.nearest(asked, documents, request.mask, slack, k, request.threads)
             rows = view.snapshot.rows(request.mask)
             values = np.stack([lists.distances(query, documents, rows) for query in asked])
-        except ValueError as error:
-            raise damaged_among(view.snapshot.parts, error) from None
         return request.ranked(rows, values)
 
 
@@ -131,10 +129,8 @@ def bounds(view: View, words: lists.Touched, rest: float, threads: int, sums: st
     found, visited = [np.zeros(0, np.float32)], 0
     for part in view.snapshot.parts:
         total = view.documents(part).short if sums == "sums" else view.norms(part)
-        try:
+        with reading_parts(part):
             some, seen = lists.bounds(part.rows.lists.view, *words, total, view.weights.repeats(part), rest, threads)
-        except ValueError as error:
-            raise damaged_part(part, error) from None
         found.append(some)
         visited += seen
     return np.concatenate(found), visited

@@ -22,7 +22,7 @@ from wordferry.compare.problem import Distance, Problem, Running, vectors_by_cos
 from wordferry.explanations.explain import Explanation, explanation_of
 from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords, WordWeights, words_of_row
-from wordferry.index.storage.snapshot import damaged_among
+from wordferry.index.storage.snapshot import reading_parts
 from wordferry.words.related.whole import related_of
 from wordferry.words.vocabulary import Vocabulary
 
@@ -31,18 +31,12 @@ def documents_of(view: View, rows: Int64Array) -> Counts:
     """The bags of some rows, ascending, without words that do not count."""
     size, parts = view.snapshot.terms.size, view.snapshot.parts
     own = np.split(rows, np.searchsorted(rows, [part.start for part in parts[1:]]))
-    try:
-        some = [part.rows.bags for part in parts]
-        bags = Counts.join(
-            [
-                Counts(one.indptr, one.words, one.counts).select(places - part.start)
-                for part, one, places in zip(parts, some, own, strict=False)
-            ]
-        )
+    with reading_parts(*parts):
+        some = [Counts(one.indptr, one.words, one.counts) for one in (part.rows.bags for part in parts)]
+        places = [rows - part.start for part, rows in zip(parts, own, strict=False)]
+        bags = Counts.join([one.select(rows) for one, rows in zip(some, places, strict=False)])
         if len(bags.words) and not 0 <= bags.words.min() <= bags.words.max() < size:
             raise IndexError(f"a document has a word that is not one of {size}")
-    except IndexError as error:
-        raise damaged_among(parts, error) from None
     counted = view.weights.per_word[bags.words] > 0
     if counted.all():
         return bags

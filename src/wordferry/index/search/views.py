@@ -23,7 +23,7 @@ from wordferry.index.storage.catalogue import Connection
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.snapshot import Part, Snapshot
 from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies, large
-from wordferry.index.storage.terms import find_numbers
+from wordferry.index.storage.terms import find_terms
 from wordferry.kernels.lists import COUNTS, Touched, WeighedDocuments, bounds
 from wordferry.texts.bow import LookedUp, looked_up
 from wordferry.words.related.graph import RelatedWords
@@ -205,7 +205,7 @@ class View:
         size, number_of = terms.size, terms.number_of
         rows = sorted(tokens.bag)
         others = list(tokens.others) if self.weights.keeps else []
-        found = find_numbers(connection, others)
+        found = {word: number for number, word in find_terms(connection, "word", others)}
         inside = sorted((found[word], word) for word in others if found.get(word, size) < size)
         new = [word for word in others if found.get(word, size) >= size]
         behind = size + len(new)

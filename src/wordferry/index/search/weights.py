@@ -19,7 +19,7 @@ import numpy.typing as npt
 from wordferry import _native
 from wordferry.base.arrays import Counts, Float32Array, Float64Array, Int64Array
 from wordferry.index.search.statistics import CollectionStatistics
-from wordferry.index.storage.snapshot import Part, Snapshot, damaged_part
+from wordferry.index.storage.snapshot import Part, Snapshot, reading_parts
 from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies
 from wordferry.kernels.lists import COUNTS, repeats
 from wordferry.texts.weights import Weighting, room_for, vector_lengths, weights_of_counts
@@ -142,10 +142,8 @@ def _sums(
     squared: bool = False,
     mask: npt.NDArray[np.bool_] | None = None,
 ) -> Float64Array:
-    try:
+    with reading_parts(part):
         return part.rows.stored.sums(weights, squared, repeats, 1, mask)
-    except ValueError as error:
-        raise damaged_part(part, error) from None
 
 
 def document_frequencies(snapshot: Snapshot) -> npt.NDArray[Any]:
@@ -156,14 +154,12 @@ def document_frequencies(snapshot: Snapshot) -> npt.NDArray[Any]:
     if stored is not None:
         found[: len(stored.frequencies)] = stored.frequencies
     for part in snapshot.parts:
-        try:
+        with reading_parts(part):
             if part.key[1] not in covered:
                 add_frequencies(part.rows, found)
             if snapshot.alive is not None and not snapshot.alive[part.span].all():
                 dead = part.bags.select(np.flatnonzero(~snapshot.alive[part.span]))
                 np.subtract.at(found, dead.words, 1)
-        except (ValueError, IndexError) as error:
-            raise damaged_part(part, error) from None
     return found
 
 

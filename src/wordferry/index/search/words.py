@@ -24,7 +24,7 @@ from wordferry.index.storage.catalogue import Connection
 from wordferry.index.storage.segments import SegmentRows, with_remedy
 from wordferry.index.storage.snapshot import OpenState, Snapshot
 from wordferry.index.storage.stems import SegmentStems, StemNumbers, WordKeys
-from wordferry.index.storage.terms import find_numbers, find_words, spellings
+from wordferry.index.storage.terms import find_terms, find_words
 
 if TYPE_CHECKING:
     from wordferry.find.explaining import ScoreExplanation
@@ -71,7 +71,7 @@ class StoredForms:
         new = [word for word in dict.fromkeys(words) if word not in self.places]
         if not new:
             return
-        numbers = find_numbers(connection, new)
+        numbers = {word: number for number, word in find_terms(connection, "word", new)}
         keys = self._keys.of_words(new).tolist()
         for word, key in zip(new, keys, strict=True):
             group, number = self._numbers.find(key), numbers.get(word, -1)
@@ -82,7 +82,7 @@ class StoredForms:
     def spell(self, connection: Connection, groups: Iterable[int]) -> None:
         """Read the words of some stems, for explanations."""
         missing = [n for group in groups for n in self.words_of(group).tolist() if n not in self._names]
-        self._names |= spellings(connection, missing)
+        self._names |= find_terms(connection, "number", missing)
 
     def place(self, word: str) -> FormPlace | None:
         """The stem and the number of a word that was looked up; None when no document has any form of it."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, logger
@@ -128,8 +127,7 @@ class Graphs:
         """Put a graph on the disk; it counts for nothing until the catalogue names it."""
         name = f"{epoch:04d}-{len(related.vocabulary):08d}-{os.urandom(4).hex()}"
         place = self._folder / name
-        write_folder(place, lambda: related.save(place))
-        digest = storage.file_digest(place / storage.MANIFEST)
+        digest = write_folder(place, lambda: related.save(place))
         record = {"name": name, "epoch": epoch, "words": len(related.vocabulary), "manifest": digest}
         return record if self._vouched is None else {**record, "vectors": self._vouched}
 

@@ -76,19 +76,12 @@ class WriterLock:
             self.release()
             raise StorageError(f"{self._folder / FILE} cannot be written: {error.strerror}.") from None
 
-    def release(self) -> None:
-        """Give the lock back; harmless when it is not held."""
+    def release(self, *, forked: bool = False) -> None:
+        """Give the lock back; harmless when it is not held. A child of fork leaves that of its parent alone."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
-            lock_file(
-                descriptor, take=False
-            )  # also where a child that another library made by fork has the file open still
-            os.close(descriptor)
-
-    def abandon(self) -> None:
-        """Forget the lock without giving it back: what a child of fork does with that of its parent."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
+            if not forked:  # not only closed, as a child that another library made by fork may have the file open still
+                lock_file(descriptor, take=False)
             os.close(descriptor)
 
     def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
@@ -101,7 +94,7 @@ _held: WeakSet[WriterLock] = WeakSet()
 
 def _after_fork() -> None:
     for lock in list(_held):
-        lock.abandon()
+        lock.release(forked=True)
 
 
 if hasattr(os, "register_at_fork"):

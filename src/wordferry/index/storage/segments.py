@@ -30,6 +30,7 @@ FOLDER, GRAPH = "segments", "graph"
 """Folders of an index: its segments, and its related words."""
 CHECKED_BYTES = 64 << 20
 """Segments of up to this size are compared with their checksums whenever they are opened; larger ones by ``verify``."""
+_NUMBERS = np.int32, np.int64
 _FORWARD = ("indptr", "words", "counts")
 _CODES = ("codes", "code_scales")
 _LISTS = (
@@ -143,7 +144,7 @@ class Segment(NamedTuple):
         indptr, words, counts = (stored.arrays[name] for name in _FORWARD)
         numbers = stored.arrays.get("numbers")
         if numbers is None:
-            numbers = _places(np.arange(self.first, self.last + 1))
+            numbers = _in_first(np.arange(self.first, self.last + 1), *_NUMBERS)
         coded = [stored.arrays[name] for name in _CODES if name in stored.arrays]
         return Bags(indptr, words, counts, numbers, Codes(*coded) if coded else None)
 
@@ -203,22 +204,15 @@ def lengths_of(bags: Bags, stop: Sequence[int] | Int64Array) -> Float32Array:
 
 def narrowed(bags: Bags) -> Bags:
     """Bags in the narrowest types that hold their words and counts."""
-    return replace(bags, words=_words(bags.words), counts=_counts(bags.counts), numbers=_places(bags.numbers))
+    words, counts = _in_first(bags.words, np.uint16, np.int32), _in_first(bags.counts, np.uint8, np.uint16, np.int32)
+    return replace(bags, words=words, counts=counts, numbers=_in_first(bags.numbers, *_NUMBERS))
 
 
-def _places(rising: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Ascending numbers, in 4 bytes where the last one fits."""
-    return rising.astype(np.int32 if not len(rising) or rising[-1] < 1 << 31 else np.int64, copy=False)
-
-
-def _counts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    most = int(values.max(initial=0))
-    return values.astype(np.uint8 if most < 1 << 8 else np.uint16 if most < 1 << 16 else np.int32, copy=False)
-
-
-def _words(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _in_first(values: npt.NDArray[Any], *types: type[np.integer[Any]]) -> npt.NDArray[Any]:
+    """Values in the first of some types that holds all of them, or else in the last."""
     least, most = int(values.min(initial=0)), int(values.max(initial=0))
-    return values.astype(np.uint16 if least >= 0 and most < 1 << 16 else np.int32, copy=False)
+    fits = (one for one in types if np.iinfo(one).min <= least and most <= np.iinfo(one).max)
+    return values.astype(next(fits, types[-1]), copy=False)
 
 
 def read_listed(place: Path, digest: str, read: Callable[[], _Read]) -> _Read:
@@ -285,14 +279,15 @@ def write(folder: Path, rows: SegmentRows, config: dict[str, Any]) -> Segment:
     if bags.codes is not None:
         arrays |= dict(zip(_CODES, (bags.codes.codes, bags.codes.scales), strict=True))
     config = {**config, "fields": fields, "longest": rows.longest, "stems": stems.edition}
-    write_folder(place, lambda: storage.write_folder(place, "segment", config, arrays))
-    return Segment(name, first, last, len(bags), bags.pairs, storage.file_digest(place / storage.MANIFEST))
+    digest = write_folder(place, lambda: storage.write_folder(place, "segment", config, arrays))
+    return Segment(name, first, last, len(bags), bags.pairs, digest)
 
 
-def write_folder(place: Path, action: Callable[[], None]) -> None:
-    """Run a write, and turn what the disk says into an error that names the place."""
+def write_folder(place: Path, action: Callable[[], None]) -> str:
+    """Run a write, turn what the disk says into an error that names the place, and give the digest of the manifest."""
     try:
         action()
+        return storage.file_digest(place / storage.MANIFEST)
     except WordferryError:
         raise
     except OSError as error:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -111,10 +112,8 @@ class Snapshot:
         """The tokens of the living documents that are no stop words, or those of them that have a vector."""
         counted, total = (self.terms.row_of >= 0).astype(np.float64) if known else None, 0.0
         for part in self.parts:
-            try:
+            with reading_parts(part):
                 own = part.rows.lengths if counted is None else part.rows.stored.sums(counted, False, COUNTS, 1)
-            except ValueError as error:
-                raise damaged_part(part, error) from None
             total += float((own if self.alive is None else own[self.alive[part.span]]).sum(dtype=np.float64))
         return total
 
@@ -301,12 +300,14 @@ def columns_of(connection: Connection, numbers: Int64Array) -> Columns:
     return gathered.columns()
 
 
-def damaged_among(parts: Sequence[Part], error: Exception) -> FormatError:
-    """The error for parts of which the kernel says that one is damaged; ``verify`` says which."""
-    names = " or ".join(str(part.key[1]) for part in parts)
-    return with_remedy(FormatError(f"Segment {names} of the index is damaged: {error}."))
+@contextmanager
+def reading_parts(*parts: Part) -> Iterator[None]:
+    """Turn what is said of arrays that cannot be what was written into the error for damaged parts.
 
-
-def damaged_part(part: Part, error: Exception) -> FormatError:
-    """The error for a part whose arrays cannot be what was written."""
-    return with_remedy(FormatError(f"{part.key[0]} {part.key[1]} of the index is damaged: {error}."))
+    Of several, ``verify`` says which one is damaged.
+    """
+    try:
+        yield
+    except (IndexError, ValueError) as error:
+        names = " or ".join(f"{part.key[0]} {part.key[1]}" for part in parts)
+        raise with_remedy(FormatError(f"{names} of the index is damaged: {error}.")) from None

@@ -128,8 +128,7 @@ def save(folder: Path, stored: StoredWeights) -> Record:
     arrays |= {"vector_words": numbers, "vector_rows": rows}
     for i, (sums, norms) in enumerate(stored.documents.values()):
         arrays |= {f"sums_{i}": sums, f"norms_{i}": norms}
-    write_folder(place, lambda: storage.write_folder(place, "weights", stored.config, arrays))
-    digest = storage.file_digest(place / storage.MANIFEST)
+    digest = write_folder(place, lambda: storage.write_folder(place, "weights", stored.config, arrays))
     names = list(stored.documents)
     return {"name": name, "manifest": digest, "segments": names, "documents": stored.config["documents"]}
 

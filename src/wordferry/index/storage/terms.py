@@ -116,26 +116,18 @@ def read_stop_words(connection: Connection, size: int) -> Int64Array:
     return np.array(sorted(number for number in found if number < size), dtype=np.int64)
 
 
-def _among(connection: Connection, column: str, values: Sequence[Any]) -> Iterator[TermRow]:
-    """The rows of which a column has one of some values."""
+def find_terms(connection: Connection, column: str, values: Sequence[Any]) -> Iterator[tuple[int, str]]:
+    """The numbers and spellings of words that have one of some values in a column, as far as they are listed."""
+    rows: list[TermRow] = []
     for start in range(0, len(values), _VARIABLES):
         some = values[start : start + _VARIABLES]
-        yield from connection.execute(f"SELECT * FROM words WHERE {column} IN ({','.join('?' * len(some))})", some)
-
-
-def find_numbers(connection: Connection, words: Sequence[str]) -> dict[str, int]:
-    """The numbers of those of some words that the dictionary has."""
-    return {word: number for number, word, _, _ in checked_rows(connection, _among(connection, "word", words))}
-
-
-def spellings(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
-    """The words with these numbers, of those that the dictionary still has."""
-    return {number: word for number, word, _, _ in checked_rows(connection, _among(connection, "number", numbers))}
+        rows += connection.execute(f"SELECT * FROM words WHERE {column} IN ({','.join('?' * len(some))})", some)
+    return (row[:2] for row in checked_rows(connection, rows))
 
 
 def find_words(connection: Connection, numbers: Sequence[int]) -> list[str]:
     """The words with these numbers, all of which must be there."""
-    found = spellings(connection, numbers)
+    found = dict(find_terms(connection, "number", numbers))
     if len(found) < len(set(numbers)):
         raise connection.damaged("the list of words")
     return [found[number] for number in numbers]
@@ -182,7 +174,7 @@ class TermDictionary:
         """Have the numbers of some words without a vector at hand."""
         missing = [] if self._whole else [word for word in dict.fromkeys(words) if word not in self._numbers]
         if missing:
-            self._numbers |= find_numbers(self._connection, missing)
+            self._numbers |= {word: number for number, word in find_terms(self._connection, "word", missing)}
 
     def has_number(self, word: str) -> bool:
         """Whether a word without a vector that was looked up has a number."""
