@@ -58,7 +58,8 @@ def halves(whole, tmp_path_factory):
     indexes = []
     for number, some in enumerate((DOCUMENTS[:50], DOCUMENTS[50:])):
         with Index.create(folder / str(number), related=RelatedWords.load(folder / "related")) as index:
-            index.backend.number_words(word for _, word in words_of(whole))
+            with index.backend.writing() as writer:
+                writer.number_words(word for _, word in words_of(whole))
             index.add(some)
             index.verify()
             assert words_of(index) == list(enumerate(word for _, word in words_of(whole)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from wordferry.index.config import RECOMMENDED, Keep
 from wordferry.index.local import LocalIndex
 from wordferry.index.reader import IndexReader
 from wordferry.index.results import Document
-from wordferry.index.write.entries import Entry, checked_id, entries_of
+from wordferry.index.write.entries import checked_id, entries_of
 from wordferry.texts.bow import OnEmpty
 from wordferry.texts.coverage import Coverage
 from wordferry.texts.records import Fields
@@ -182,9 +182,9 @@ class Index(IndexReader):
         A :class:`~wordferry.texts.coverage.CoverageWarning` says once where fewer than half of the words have a vector,
         or where texts without spaces became one word each.
         """
-        given = entries_of(documents, Fields.of(text, id, label, skip=skip, title=title), vectors)
+        read = Fields.of(text, id, label, skip=skip, title=title), vectors
         how: dict[str, Any] = {"replace": False, "on_empty": on_empty, "threads": thread_count(threads)}
-        ids: list[str] = self._store("add", given, how, _reporter(documents, progress, graph_progress))
+        ids: list[str] = self._store("add", documents, read, how, (progress, graph_progress))
         return ids
 
     def upsert(
@@ -203,26 +203,32 @@ class Index(IndexReader):
         graph_progress: ShowProgress = None,
     ) -> list[str]:
         """Add documents, all or none; one whose id exists replaces that document. Everything is as in :meth:`add`."""
-        given = entries_of(documents, Fields.of(text, id, label, skip=skip, title=title), vectors)
+        read = Fields.of(text, id, label, skip=skip, title=title), vectors
         how: dict[str, Any] = {"replace": True, "on_empty": on_empty, "threads": thread_count(threads)}
-        ids: list[str] = self._store("add", given, how, _reporter(documents, progress, graph_progress))
+        ids: list[str] = self._store("add", documents, read, how, (progress, graph_progress))
         return ids
 
     def _store(
         self,
         method: str,
-        given: Iterator[Entry],
+        documents: Any,
+        read: tuple[Fields, Any],
         how: dict[str, Any],
-        progress: tuple[Callable[..., Any], ShowProgress],
+        progress: tuple[ShowProgress, ShowProgress],
     ) -> Any:
-        """Let the writer add or fill, and say once where few of the documents' words have a vector."""
-        coverage, (report, graph_progress) = Coverage(), progress
+        """Let the writer add or fill, and say once where few of the documents' words have a vector.
+
+        ``read`` has the fields and the vectors; ``progress`` is that of documents and that of the graph.
+        """
+        given, coverage = entries_of(documents, *read), Coverage()
+        tell = progress_for(progress[0], "adding documents") or no_progress
+        total = len(documents) if isinstance(documents, Sized) else 0
 
         def action(writer: Any) -> Any:
             writer.coverage = coverage
-            return getattr(writer, method)(given, report=report, **how)
+            return getattr(writer, method)(given, report=lambda done: tell(done, max(total, done)), **how)
 
-        found = self.backend.store(action, graph_progress)
+        found = self.backend.store(action, True if progress[0] is True and progress[1] is None else progress[1])
         if not self._warned:
             self._warned = coverage.warn(stacklevel=5)
         return found
@@ -259,9 +265,9 @@ class Index(IndexReader):
 
         usual = SEGMENT if self.config.encoder is None or vectors is not None else _ENCODED_STEP
         step = whole_number(usual if step is None else step, "step")
-        given = entries_of(documents, Fields.of(text, id, label, skip=skip, title=title), vectors)
+        read = Fields.of(text, id, label, skip=skip, title=title), vectors
         how: dict[str, Any] = {"resume": resume, "step": step, "threads": thread_count(threads)}
-        stored: int = self._store("fill", given, how, _reporter(documents, progress, graph_progress))
+        stored: int = self._store("fill", documents, read, how, (progress, graph_progress))
         return stored
 
     def delete(self, ids: Iterable[str | int] | str | int, *, missing_ok: bool = False) -> int:
@@ -337,13 +343,3 @@ def open_backend(path: str | os.PathLike[str], embeddings: Any = None, encoder: 
             raise InputError(f"{path} is an index in shards, which carry their own vectors: leave embeddings= out.")
         return open_shards(str(path), encoder)
     return LocalIndex(path, embeddings, encoder=encoder)
-
-
-def _reporter(
-    documents: Any, progress: ShowProgress, graph_progress: ShowProgress
-) -> tuple[Callable[[int], object], ShowProgress]:
-    """Tells a progress how many documents of how many are done, as far as that is known; and that of the graph."""
-    tell = progress_for(progress, "adding documents") or no_progress
-    total = len(documents) if isinstance(documents, Sized) else 0
-    shown = True if progress is True and graph_progress is None else graph_progress
-    return lambda done: tell(done, max(total, done)), shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -71,6 +71,8 @@ class LocalIndex:
         self.path = Path(path)
         refuse_network(self.path)
         self._catalogue = Catalogue(self.path)
+        self.identity = self._catalogue.identity
+        """A name that no other index has."""
         try:
             with self._catalogue.reading() as connection:
                 self.config = read_config(connection)
@@ -115,11 +117,6 @@ class LocalIndex:
     def embeddings(self) -> Embeddings:
         """The vectors of the newest state that was read."""
         return self._vectors.embeddings
-
-    @property
-    def identity(self) -> str:
-        """A name that no other index has."""
-        return self._catalogue.identity
 
     @property
     def generation(self) -> int:
@@ -485,11 +482,6 @@ class LocalIndex:
             self.keep_graph(least=1000, progress=progress_for(graph_progress, "relating words"))
             self.keep_weights()
         return found
-
-    def number_words(self, words: Iterable[str]) -> None:
-        """Number words before documents bring them, so that all shards of a collection do it alike."""
-        with self.writing() as writer:
-            writer.number_words(words)
 
     def close(self) -> None:
         """Put what is only in memory on the disk, give the lock back, and close the files."""

@@ -168,7 +168,8 @@ def _build(
     made.close()
     local = LocalIndex(target, encoder=encoder)
     with Index(local) as index:
-        local.number_words(shared.words)
+        with local.writing() as writer:
+            writer.number_words(shared.words)
         parts = [SourcePart(**part) for part in arguments["parts"]]
         rows = (row for part in parts for row in read_part(part, choices.fields))
         index.add(_documents(rows, shared.dimension), threads=1)

@@ -196,7 +196,7 @@ class Catalogue:
         self._idle: list[Connection] = []
         self._writer: Connection | None = None
         self._mutex = Lock()
-        self._closed = False
+        self.closed = False
         self._process = os.getpid()
         if not folder.exists():
             raise NotFound(f"There is no index at {folder}. Make one with Index.create or wordferry index create.")
@@ -269,13 +269,9 @@ class Catalogue:
         connection.stamp = None if stamp is None or stamp.log else stamp
         return connection
 
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
     def check_use(self) -> None:
         """Refuse a catalogue that was closed, or opened before a fork."""
-        if self._closed:
+        if self.closed:
             raise StorageError(f"The index {self.folder} was closed. Open it again.")
         if os.getpid() != self._process:
             raise StorageError(f"The index {self.folder} was opened in another process. Open it again in this one.")
@@ -330,7 +326,7 @@ class Catalogue:
         except sqlite3.Error:
             sound = False
         with self._mutex:
-            if sound and not self._closed:
+            if sound and not self.closed:
                 self._idle.append(connection)
                 return
         connection.close()
@@ -378,7 +374,7 @@ class Catalogue:
     def close(self) -> None:
         """Close every connection; the last one to go folds the log into the file."""
         with self._mutex:
-            self._closed = True
+            self.closed = True
             idle, self._idle = self._idle, []
         for connection in [*idle, *([self._writer] if self._writer else [])]:
             connection.close()

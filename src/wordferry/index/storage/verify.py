@@ -127,7 +127,7 @@ class Checker:
         segmented, segments, pairs = self._check_segments(connection)
         buffer = self._attempt(lambda: read_buffer(connection)) or join([])
         self._use(buffer)
-        dead = _column(connection, "SELECT number FROM tombstones ORDER BY number")
+        dead = np.array([row[0] for row in connection.execute("SELECT number FROM tombstones")], dtype=np.int64)
         self._check_rows(numbers, segmented, buffer.numbers, dead)
         state = self._attempt(lambda: connection.meta("state")) or {}
         words = self._check_words(connection, state)
@@ -261,10 +261,6 @@ class Checker:
             self._attempt(lambda: storage.verify_folder(place))
         elif self.config.keep == "path" and self.vectors.embeddings.fingerprint != self.config.fingerprint:
             self._wrong(f"The word vectors at {self.config.path} are not those the index was made with.")
-
-
-def _column(connection: Connection, statement: str) -> Int64Array:
-    return np.array([row[0] for row in connection.execute(statement)], dtype=np.int64)
 
 
 def folder_bytes(folder: Path) -> int:

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -120,16 +119,25 @@ class Writer:
         """Store documents in steps of one transaction each; how many there are now of this and earlier calls."""
         source, filled = iter(entries), Filled.read(self._catalogue)
         if filled.documents and not filled.done and not resume:
-            raise unfinished(self._catalogue.folder, filled)
+            raise InputError(
+                f"{self._catalogue.folder} was being filled and holds the first {filled.documents} documents of a "
+                "collection. Go on with resume=True, or make a new index."
+            )
         filled = filled if resume else Filled()
-        skip(source, filled, CHUNK, report)
+        filled.skip(source, report)
         self._threads = threads
         while not filled.done:
             before = filled
             try:
                 self._transact(lambda change: self._fill(change, source, before, step, report))  # noqa: B023
             except InputError as error:
-                raise stored_before(error, before.stored) from error
+                if not before.stored:
+                    raise
+                text = str(error).replace(" Nothing was added.", "")
+                raise type(error)(
+                    f"{text} The {before.stored} documents of earlier steps are stored; go on after them with "
+                    "resume=True."
+                ) from error
             filled = Filled.read(self._catalogue)
         return filled.stored
 
@@ -144,10 +152,10 @@ class Writer:
             filled = filled.after(chunk, len(ids))
             left -= len(chunk)
         change.publish()
-        change.connection.set_meta(META, filled.to_json(done=left > 0))
+        change.connection.set_meta(META, asdict(filled) | {"done": left > 0})
 
     def number_words(self, words: Iterable[str]) -> None:
-        """Number words that no document has yet, in the order in which they come."""
+        """Number words before documents bring them, so that all shards of a collection do it alike."""
 
         def action(change: Transaction) -> None:
             terms, every = change.terms, list(words)
@@ -487,40 +495,20 @@ class Filled:
         checksum = zlib.crc32(text.encode("utf-8"), self.checksum)
         return Filled(self.documents + len(chunk), self.stored + stored, checksum)
 
-    def to_json(self, *, done: bool) -> dict[str, Any]:
-        return asdict(self) | {"done": done}
-
-
-def skip(source: Iterator[Entry], filled: Filled, chunk: int, report: Callable[[int], object]) -> None:
-    """Pass over the documents that an earlier call has stored; they must be the same."""
-    seen = Filled()
-    while seen.documents < filled.documents:
-        some = list(islice(source, min(chunk, filled.documents - seen.documents)))
-        if not some:
+    def skip(self, source: Iterator[Entry], report: Callable[[int], object]) -> None:
+        """Pass over the documents that an earlier call has stored; they must be the same."""
+        seen = Filled()
+        while seen.documents < self.documents:
+            some = list(islice(source, min(CHUNK, self.documents - seen.documents)))
+            if not some:
+                raise InputError(
+                    f"The call that was stopped had stored {self.documents} documents, and these are {seen.documents} "
+                    "in all. Pass the same documents again, or make a new index."
+                )
+            seen = seen.after(some, 0)
+            report(seen.documents)
+        if seen.checksum != self.checksum:
             raise InputError(
-                f"The call that was stopped had stored {filled.documents} documents, and these are {seen.documents} in "
-                "all. Pass the same documents again, or make a new index."
+                f"The first {self.documents} documents are not those that were stored before the call was stopped. "
+                "Pass the same documents in the same order, or make a new index."
             )
-        seen = seen.after(some, 0)
-        report(seen.documents)
-    if seen.checksum != filled.checksum:
-        raise InputError(
-            f"The first {filled.documents} documents are not those that were stored before the call was stopped. Pass "
-            "the same documents in the same order, or make a new index."
-        )
-
-
-def unfinished(folder: Path, filled: Filled) -> InputError:
-    """The error for beginning anew in an index that is half filled."""
-    return InputError(
-        f"{folder} was being filled and holds the first {filled.documents} documents of a collection. Go on with "
-        "resume=True, or make a new index."
-    )
-
-
-def stored_before(error: InputError, count: int) -> InputError:
-    """An error of a step, when earlier steps have stored documents."""
-    if not count:
-        return error
-    text = str(error).replace(" Nothing was added.", "")
-    return type(error)(f"{text} The {count} documents of earlier steps are stored; go on after them with resume=True.")
