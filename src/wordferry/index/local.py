@@ -32,7 +32,7 @@ from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import GRAPH, MissingFolder, remove_orphans, with_remedy
 from wordferry.index.storage.snapshot import OpenState, Snapshot, Snapshots
 from wordferry.index.storage.terms import find_terms
-from wordferry.index.storage.texts import all_documents, as_document
+from wordferry.index.storage.texts import all_documents, as_document, read_document
 from wordferry.texts.bow import LookedUp, looked_up
 
 if TYPE_CHECKING:
@@ -305,8 +305,10 @@ class LocalIndex:
     def find(self, id: str) -> Document | None:
         """One document by its id; None when there is none."""
         with self.state() as state:
-            row = state.row(id)
-            return None if row is None else state.read([row])[row]
+            found = read_document(state.connection, id)
+            if found is None:
+                state.row(id)  # which says so where a segment has such a document
+            return found
 
     def count(self, condition: Condition | None) -> int:
         """How many documents pass a filter."""
