@@ -28,11 +28,8 @@ class Centroids:
         return distance.by_centroids
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        def made() -> WordVectors:
-            return WordVectors(view.embeddings.matrix, view.snapshot.terms.row_of, view.weights.native, view.far)
-
-        vectors: WordVectors = view.kept(None, "word vectors", made)
-        (words,) = queries
+        (words,), facts = queries, (view.embeddings.matrix, view.snapshot.terms.row_of, view.weights.native, view.far)
+        vectors = view.kept(None, "word vectors", lambda: WordVectors(*facts))
         masses, known = view.weights.masses(words), words.with_vectors
         apart = words.numbers[known:].astype(np.int32), masses[known:]
         query = CentroidQuery(vectors, words.vectors[:known].astype(np.int32), masses[:known], apart)
@@ -52,5 +49,4 @@ def _codes(view: View, part: Part, vectors: WordVectors, threads: int) -> _nativ
     def made() -> _native.CentroidCodes:
         return codes_of(documents.native, vectors, np.flatnonzero(documents.sums > 0), threads)
 
-    found: _native.CentroidCodes = view.kept(part, "centroids", made)
-    return found
+    return view.kept(part, "centroids", made)

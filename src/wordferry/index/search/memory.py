@@ -146,8 +146,7 @@ def compared(view: View, queries: Sequence[QueryWords], request: Request, rows: 
 
 def whole(view: View, distance: Distance, overlap: str) -> Prepared:
     """All living documents, prepared; kept as long as the view is."""
-    found: Prepared = view.kept(None, ("whole", distance.name, overlap), lambda: Prepared(view, distance, overlap))
-    return found
+    return view.kept(None, ("whole", distance.name, overlap), lambda: Prepared(view, distance, overlap))
 
 
 def scan(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:

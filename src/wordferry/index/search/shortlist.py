@@ -91,7 +91,7 @@ def _by_true_costs(view: View, words: QueryWords, overlap: str) -> Bounds:
         reach = np.minimum(view.costs.reach, view.far) if view.weights.keeps else view.costs.reach
         return np.where(view.snapshot.terms.row_of < 0, view.far, reach).astype(np.float32)
 
-    reach: Float32Array = view.kept(None, "reach", made)
+    reach = view.kept(None, "reach", made)
     values, visited = lists.bounds(view, lists.touched(view, words, overlap, reach, np.inf), 0.0, 1)
 
     def mean_reach(part: Part) -> Float32Array:

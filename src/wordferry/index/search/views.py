@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from wordferry.texts.bow import LookedUp, looked_up
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.typical import typical_distance
 
+_Made = TypeVar("_Made")
 _KEPT = 4
 _ROUNDING = 1e-5
 """More than sums of what words have lost may be off in float32, relative to them."""
@@ -80,10 +81,10 @@ class View:
         self._kept: dict[Any, Any] = {}
         self._making: dict[Any, Lock] = {}
 
-    def kept(self, part: Part | None, name: Any, made: Callable[[], Any]) -> Any:
+    def kept(self, part: Part | None, name: Any, made: Callable[[], _Made]) -> _Made:
         """Something that belongs to a part, or to the whole, made by ``made()`` when it is first asked for."""
         key = (name, None if part is None else part.key)
-        found = self._kept.get(key)
+        found: _Made | None = self._kept.get(key)
         if found is None:
             with self._making.setdefault(key, Lock()):  # who needs something else does not wait for this
                 found = self._kept.get(key)
@@ -104,20 +105,14 @@ class View:
             short = sums.astype(np.float32)
             return DocumentWeights(sums, short, self._weighed(part, short, sums, None))
 
-        found: DocumentWeights = self.kept(part, "documents", made)
-        return found
+        return self.kept(part, "documents", made)
 
     def norms(self, part: Part) -> Float32Array:
         """The Euclidean length of each document of a part, over the weights of its words."""
         stored = self.snapshot.weights
         if stored is not None and self.weights.per_word is stored.weights and part.key[1] in stored.documents:
             return stored.documents[part.key[1]][1]
-
-        def made() -> Float32Array:
-            return np.sqrt(self.weights.sums(part, squared=True)).astype(np.float32)
-
-        found: Float32Array = self.kept(part, "norms", made)
-        return found
+        return self.kept(part, "norms", lambda: np.sqrt(self.weights.sums(part, squared=True)).astype(np.float32))
 
     def _weighed(
         self, part: Part, totals: Float32Array, exact: Float64Array, norms: Float32Array | None
@@ -160,8 +155,7 @@ class View:
             kept, least = np.float32(1 - lost.share - _ROUNDING), np.float32(lost.least * (1 - _ROUNDING))
             return np.maximum(sums * kept + more, sums * least), np.maximum(norms * kept + more, norms * least)
 
-        found: tuple[Float32Array, Float32Array] = self.kept(part, "least", made)
-        return found
+        return self.kept(part, "least", made)
 
     @cached_property
     def _lost(self) -> Any:

@@ -27,8 +27,6 @@ from wordferry.words.embeddings import Embeddings
 
 _GROWTH = {"log-idf": "logarithm", "bm25": "saturation"}
 """Schemes by which what a word counts does not grow as its count does."""
-_AT_ONCE = 1 << 16
-"""Words that are weighed at once."""
 FREQUENCY_FREE = ("counts", "norm")
 """Schemes that do not depend on document frequencies, so that no change of the collection changes them."""
 
@@ -182,7 +180,9 @@ def fit_weights(
     if scheme in FREQUENCY_FREE:
         fitted = Weighting(scheme, np.ones(terms.size), 1.0, documents)
     else:
-        fitted = replace(_by_frequency(scheme.removeprefix("norm-"), documents, df, tokens), scheme=scheme)
+        weighed = weights_of_counts(scheme.removeprefix("norm-"), documents, df, tokens, None)
+        assert weighed is not None
+        fitted = replace(weighed, scheme=scheme)
     new = np.zeros(0)
     if scheme.startswith("norm"):
         lengths, stored = vector_lengths(embeddings).copy(), vector_lengths(embeddings.stored)
@@ -196,16 +196,6 @@ def fit_weights(
         fitted.per_word[terms.row_of < 0] = 0.0
     fitted.per_word[terms.stop] = 0.0
     return WordWeights(fitted, keeps, new, terms.stop)
-
-
-def _by_frequency(scheme: str, documents: int, df: npt.NDArray[Any], tokens: float) -> Weighting:
-    """A scheme of document frequencies, some words at a time: what lies between stays in the cache."""
-    parts = [
-        weights_of_counts(scheme, documents, df[i : i + _AT_ONCE], tokens, None)
-        for i in range(0, len(df) or 1, _AT_ONCE)
-    ]
-    made = [part for part in parts if part is not None]
-    return replace(made[0], per_word=np.concatenate([part.per_word for part in made]))
 
 
 def is_stored(stored: StoredWeights, scheme: str, keeps: bool) -> bool:

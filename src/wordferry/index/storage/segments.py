@@ -22,7 +22,7 @@ from wordferry.index.storage.catalogue import Connection, sealed
 from wordferry.index.storage.columns import Columns
 from wordferry.index.storage.stems import NAMES as STEMS
 from wordferry.index.storage.stems import SegmentStems
-from wordferry.kernels.lists import BLOCK, PostingLists, StoredDocuments, build
+from wordferry.kernels.lists import COUNTS, PostingLists, StoredDocuments, build
 from wordferry.kernels.words import WordDocuments
 
 _Read = TypeVar("_Read")
@@ -170,7 +170,11 @@ class SegmentRows:
     def of(cls, bags: Bags, columns: Columns, stop: Sequence[int] | Int64Array) -> SegmentRows:
         """What is derived from bags, made in memory; ``stop`` are the numbers of the stop words."""
         bags = narrowed(bags)
-        return cls(bags, lengths_of(bags, stop), build(bags.indptr, bags.words, bags.counts), columns)
+        lists = build(bags.indptr, bags.words, bags.counts)
+        counted = np.ones(max(int(bags.words.max(initial=0)), *stop, 0) + 1)
+        counted[stop] = 0
+        stored = StoredDocuments(lists.view, bags.indptr, bags.words, bags.counts)
+        return cls(bags, stored.sums(counted, False, COUNTS, 1).astype(np.float32), lists, columns)
 
     @cached_property
     def stored(self) -> StoredDocuments:
@@ -186,20 +190,6 @@ class SegmentRows:
     def longest(self) -> int:
         """The number of different words of the longest document."""
         return int(np.diff(self.bags.indptr).max(initial=0)) if self.known_longest is None else self.known_longest
-
-
-def lengths_of(bags: Bags, stop: Sequence[int] | Int64Array) -> Float32Array:
-    """The sum of the counts of each document without its stop words, a block of documents at a time."""
-    lengths = np.zeros(len(bags), dtype=np.float32)
-    counted = np.ones(max(int(bags.words.max(initial=0)), *stop, 0) + 1, dtype=bool)
-    counted[stop] = False
-    for start in range(0, len(bags), BLOCK):
-        ends = bags.indptr[start : start + BLOCK + 1]
-        span = slice(int(ends[0]), int(ends[-1]))
-        counts = bags.counts[span] * counted[bags.words[span]]
-        sums = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        lengths[start : start + BLOCK] = np.diff(sums[ends - ends[0]])
-    return lengths
 
 
 def narrowed(bags: Bags) -> Bags:

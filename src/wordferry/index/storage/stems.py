@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from wordferry.base.arrays import BoolArray, Int32Array
+from wordferry.base.arrays import Int32Array
 from wordferry.find.stems import Stemmer, UInt64Array, edition, stem_keys, stemmer
 from wordferry.kernels.words import merge_keys, stem_frequencies
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from wordferry.index.storage.segments import SegmentRows
 
 NAMES = ("keys", "starts", "words", "df", "word_df")
-_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,23 +115,15 @@ class WordKeys:
 
     def stems(self, rows: SegmentRows, spell: Callable[[Sequence[int]], list[str]]) -> SegmentStems:
         """The stems of some documents, made anew."""
-        numbers = _used(rows.bags.words)
+        frequencies = rows.lists.frequencies(int(rows.bags.words.max(initial=0)) + 1)
+        numbers = np.flatnonzero(frequencies)
         keys = self.of(numbers, spell)
         order = np.argsort(keys, kind="stable")
         own, starts = np.unique(keys[order], return_index=True)
         starts = np.append(starts, len(order)).astype(np.int64)
         words = numbers[order].astype(np.int32)
         df = stem_frequencies(rows.lists.view, starts, words).astype(np.int32)
-        word_df = rows.lists.frequencies(int(numbers[-1]) + 1 if len(numbers) else 0)[words].astype(np.int32)
-        return SegmentStems(self.edition, own, starts.astype(np.int32), words, df, word_df)
-
-
-def _used(words: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """The words that some document has, ascending; some at a time, for the memory that an index into an array takes."""
-    used: BoolArray = np.zeros(int(words.max()) + 1 if len(words) else 0, dtype=bool)
-    for start in range(0, len(words), _AT_ONCE):
-        used[words[start : start + _AT_ONCE]] = True
-    return np.flatnonzero(used)
+        return SegmentStems(self.edition, own, starts.astype(np.int32), words, df, frequencies[words].astype(np.int32))
 
 
 class StemNumbers:

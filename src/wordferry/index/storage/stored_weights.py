@@ -34,7 +34,6 @@ _LOST = 1e-3
 """A share that any word may have lost of its weight unnoticed: bounds are lower by as much."""
 _MOST_CHANGED = 1 << 16
 """With more words than this that have lost more, documents are weighed again."""
-_AT_ONCE = 1 << 17
 Record = dict[str, Any]
 """What the catalogue says of stored weights: name, manifest (its sha256), segments, documents."""
 
@@ -87,20 +86,14 @@ class StoredWeights(NamedTuple):
 
     def lost(self, weights: Float64Array) -> Lost | None:
         """How much less words weigh now; None where too many have lost too much."""
-        share, least, words, losses = _LOST, 1 - _LOST, [np.zeros(0, np.int64)], [np.zeros(0)]
-        for start in range(0, len(self.weights), _AT_ONCE):
-            before = self.weights[start : start + _AT_ONCE]
-            now = weights[start : start + len(before)]
-            loss = before * (1 - share) - now
-            some = np.flatnonzero(loss > 0)
-            words.append(some + start)
-            losses.append(loss[some])
-            least = min(least, float((now[some] / before[some]).min(initial=1)))
-        numbers = np.concatenate(words)
+        now = weights[: len(self.weights)]
+        loss = self.weights * (1 - _LOST) - now
+        numbers = np.flatnonzero(loss > 0)
+        least = float((now[numbers] / self.weights[numbers]).min(initial=1 - _LOST))
         if len(numbers) > _MOST_CHANGED or not least > 0:
             return None
-        rounded = np.nextafter(np.concatenate(losses).astype(np.float32), np.float32(np.inf))
-        return Lost(share, least, numbers.astype(np.int32), rounded)
+        rounded = np.nextafter(loss[numbers].astype(np.float32), np.float32(np.inf))
+        return Lost(_LOST, least, numbers.astype(np.int32), rounded)
 
 
 def large(segments: Sequence[Segment]) -> list[str]:
