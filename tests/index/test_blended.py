@@ -53,7 +53,7 @@ def test_every_bit_is_that_of_comparing_with_all(index: Index, distance: str, we
                 found, wanted = (way.nearest(view, asked, request) for way in (similar, memory.Scan()))
                 assert np.array_equal(found.indices, wanted.indices)
                 assert np.array_equal(found.distances.view(np.int32), wanted.distances.view(np.int32))
-        assert isinstance(view.strategies[measure.distance, measure.overlap], RelatedLists)
+        assert isinstance(view.kept(None, ("strategy", measure.distance, measure.overlap), list), RelatedLists)
 
 
 def test_most_documents_are_never_compared(index: Index) -> None:

@@ -16,7 +16,7 @@ from wordferry.index.config import RECOMMENDED, Keep
 from wordferry.index.local import LocalIndex
 from wordferry.index.reader import IndexReader
 from wordferry.index.results import Document
-from wordferry.index.write.entries import checked_id, entries_of
+from wordferry.index.write.entries import checked_id, entries
 from wordferry.texts.bow import OnEmpty
 from wordferry.texts.coverage import Coverage
 from wordferry.texts.records import Fields
@@ -220,7 +220,7 @@ class Index(IndexReader):
 
         ``read`` has the fields and the vectors; ``progress`` is that of documents and that of the graph.
         """
-        given, coverage = entries_of(documents, *read), Coverage()
+        given, coverage = entries(documents, *read), Coverage()
         tell = progress_for(progress[0], "adding documents") or no_progress
         total = len(documents) if isinstance(documents, Sized) else 0
 

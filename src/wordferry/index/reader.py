@@ -29,7 +29,7 @@ from wordferry.index.search.requests import (
     query_tokens,
 )
 from wordferry.index.storage.columns import Field
-from wordferry.index.write.entries import checked_id, entries_of
+from wordferry.index.write.entries import checked_id, entries
 from wordferry.texts.bow import LookedUp
 from wordferry.texts.records import Fields, Record
 from wordferry.texts.stop_marks import query_words
@@ -490,7 +490,7 @@ class IndexReader:
         from wordferry.index import all_pairs
         from wordferry.index.duplicates import checked_threshold
 
-        measure, given = self.measure(distance, weights, unknown), list(entries_of(documents, Fields(), vectors))
+        measure, given = self.measure(distance, weights, unknown), list(entries(documents, Fields(), vectors))
         limit = checked_threshold(threshold, measure.distance.name)
         how = (threads, progress_for(progress, "comparing"))
         return all_pairs.leakage(self.backend, given, limit, measure, how, self._meaning(meaning))

@@ -53,12 +53,13 @@ def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neig
         if found is not None:
             return found
     distance, overlap = request.distance, request.overlap
-    chosen: Strategy | None = view.strategies.get((distance, overlap))
-    if chosen is None:
+
+    def able() -> Strategy:
         # Stored costs are distances of vectors, so that other costs are computed in memory.
-        able = STRATEGIES if distance.costs <= {"euclidean"} else STRATEGIES[-1:]
-        chosen = next(one for one in able if one.applies(view, distance, overlap))
-        view.strategies[distance, overlap] = chosen
+        some = STRATEGIES if distance.costs <= {"euclidean"} else STRATEGIES[-1:]
+        return next(one for one in some if one.applies(view, distance, overlap))
+
+    chosen = view.kept(None, ("strategy", distance, overlap), able)
     if chosen.together is None:
         return chosen.nearest(view, queries, request)
     return view.in_order(queries, request, lambda some: chosen.nearest(view, some, request), chosen.together)

@@ -76,8 +76,6 @@ class View:
         self.snapshot, self.weights = snapshot, weights
         self.embeddings = snapshot.embeddings
         self._source = source
-        self.strategies: dict[Any, Any] = {}
-        """Which strategy answers, by distance and overlap."""
         self._kept: dict[Any, Any] = {}
         self._making: dict[Any, Lock] = {}
 

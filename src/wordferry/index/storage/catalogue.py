@@ -397,13 +397,8 @@ def check_header(connection: Connection) -> None:
 
 
 def id_sum(ids: Iterable[str]) -> int:
-    """A sum over ids that any lost, doubled or changed one changes."""
+    """A sum over ids that any lost, doubled or changed one changes: the state keeps that over all of them."""
     return sum(zlib.crc32(identifier.encode("utf-8")) for identifier in ids)
-
-
-def count_ids(state: dict[str, Any], ids: Iterable[str], sign: int) -> None:
-    """Keep the sum over all ids that tells a whole list of them from one that lost some."""
-    state["id_sum"] += sign * id_sum(ids)
 
 
 def number_of(connection: Connection, identifier: str) -> int | None:

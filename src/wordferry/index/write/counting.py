@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -57,6 +56,8 @@ class Counting:
         self._counter: WordCounter | None = None
         self._seen = 0
         """Documents that were counted."""
+        self._told = 0
+        """The number of the first word that the table of the kernels may lack."""
 
     def count(self, documents: Sequence[Words], threads: int = 1) -> CountedDocuments:
         """Bags of words of documents: texts, or lists of tokens; the same whatever the number of threads."""
@@ -97,11 +98,6 @@ class Counting:
             new = terms.without_vectors().items()
             self._counter.add({word: behind + number for word, number in new if number >= self._told})
         return self._counter
-
-    @cached_property
-    def _told(self) -> int:
-        """The number of the first word that the kernels may not know."""
-        return self.terms.next
 
     def _prepared(self, document: Words) -> Words:
         """A text that the kernel can split, or tokens."""

@@ -52,40 +52,30 @@ class Entry(NamedTuple):
         return f"Document {self.number}{'' if self.id is None else f' (id {self.id!r})'}"
 
 
-def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
+def entries(documents: Any, fields: Fields | None = None, vectors: Any = None) -> Iterator[Entry]:
     """Check documents as they come: texts, token lists, records, mappings with a text, or the rows of a table.
 
-    ``fields`` says which fields of a table or of mappings hold what, where they are named otherwise than by default.
+    ``fields`` says which fields of a table or of mappings hold what, where they are named otherwise than by default;
+    ``vectors`` are those that a caller brings: a field's name, or one for each.
     """
     wanted = fields or Fields()
+    if isinstance(vectors, str):
+        wanted, vectors = replace(wanted, vector=vectors), None
     if isinstance(documents, str | Record) or _is_document(documents, wanted):
         raise InputError("Expected a list of documents, got one document. Put it in a list: [document].")
     documents = table_records(documents, wanted) if is_table(documents) else as_documents(documents)
     if not isinstance(documents, Iterable):
         raise InputError(f"Expected a list of documents, got {type(documents).__name__}.")
-    named = wanted.named
+    named, rows, count = wanted.named, iter(() if vectors is None else vectors), 0
     for number, document in enumerate(documents):
         if named and isinstance(document, Mapping):
             document = _named_record(document, wanted, f"Document {number}")
-        yield _entry(document, number)
-
-
-def entries_of(documents: Any, fields: Fields, vectors: Any) -> Iterator[Entry]:
-    """Documents, checked as they come, with the vectors that a caller brings: a field's name, or one for each."""
-    if isinstance(vectors, str):
-        return entries(documents, replace(fields, vector=vectors))
-    return entries(documents, fields) if vectors is None else _with_vectors(entries(documents, fields), vectors)
-
-
-def _with_vectors(given: Iterator[Entry], vectors: Any) -> Iterator[Entry]:
-    """Documents with a vector for each of them, in their order."""
-    rows, count = iter(vectors), 0
-    for entry in given:
-        vector = next(rows, None)
-        if vector is None:
-            raise InputError(f"There are {count} vectors, and more documents than that. Nothing was added.")
-        yield entry._replace(vector=vector)
-        count += 1
+        entry, count = _entry(document, number), number + 1
+        if vectors is not None:
+            entry = entry._replace(vector=next(rows, None))
+            if entry.vector is None:
+                raise InputError(f"There are {number} vectors, and more documents than that. Nothing was added.")
+        yield entry
     if next(rows, None) is not None:
         raise InputError(f"There are {count} documents, and more vectors than that. Nothing was added.")
 

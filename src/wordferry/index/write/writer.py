@@ -24,7 +24,7 @@ from wordferry.index.storage.catalogue import (
     Catalogue,
     Connection,
     checksum,
-    count_ids,
+    id_sum,
     number_of,
 )
 from wordferry.index.storage.columns import document_fields
@@ -301,7 +301,7 @@ class Writer:
         state["next_number"] += len(kept)
         state["documents"] += len(kept)
         state["number_sum"] += sum(range(first, first + len(kept)))
-        count_ids(state, ids, 1)
+        state["id_sum"] += id_sum(ids)
         codes = self._codes(kept, state)
         bags = Bags(*found.bags.select(places), np.arange(first, first + len(kept), dtype=np.int64), codes)
         fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
@@ -420,7 +420,7 @@ class Writer:
             connection.execute("INSERT INTO tombstones VALUES(?)", (number,))
         state["documents"] -= 1
         state["number_sum"] -= number
-        count_ids(state, (identifier,), -1)
+        state["id_sum"] -= id_sum([identifier])
         return True
 
     def _live(self, connection: Connection) -> Iterator[Bags]:
