@@ -42,17 +42,12 @@ class SegmentStems:
 
     def check(self, words: int) -> None:
         """ValueError when the arrays lead outside of each other, which only damaged ones do."""
-        starts = self.starts
-        fits = len(starts) == len(self.keys) + 1 == len(self.df) + 1 and starts[0] == 0
-        fits = fits and len(self.words) == len(self.word_df)
-        if (
-            not fits
-            or starts[-1] != len(self.words)
-            or (np.diff(starts) < 1).any()
-            or (len(self.words) and not self.words.min() >= 0)
-        ):
+        starts, own = self.starts, self.words
+        fits = len(starts) == len(self.keys) + 1 == len(self.df) + 1 and len(own) == len(self.word_df)
+        fits = fits and starts[0] == 0 and starts[-1] == len(own) and bool((np.diff(starts) > 0).all())
+        if not fits or own.min(initial=0) < 0:
             raise ValueError("the stems lead outside of their words")
-        if len(self.words) and self.words.max() >= words:
+        if own.max(initial=-1) >= words:
             raise ValueError("the stems name a word that does not exist")
 
     def words_of(self, key: int) -> Int32Array:

@@ -121,7 +121,7 @@ class Checker:
         file = self.catalogue.file
         for (line,) in connection.execute("PRAGMA integrity_check"):
             if line != "ok":
-                self._wrong(f"{file}: {line}.")
+                self.problems.append(f"{file}: {line}.")
         self._check_meta(connection)
         numbers = self._check_documents(connection)
         segmented, segments, pairs = self._check_segments(connection)
@@ -133,19 +133,18 @@ class Checker:
         words = self._check_words(connection, state)
         self._dimensions |= {0 if buffer.codes is None else buffer.codes.dimension} if len(buffer) else set()
         if state and self._dimensions - {state.get("dimension", 0)}:
-            self._wrong(f"{file}: the vectors of documents are not of the dimension that the state says.")
+            self.problems.append(f"{file}: the vectors of documents are not of the dimension that the state says.")
         covered = self._check_graph(connection, state, words)
         self._check_embeddings()
         weights = self._attempt(lambda: connection.meta("weights"))
         if weights is not None:
             self._attempt(lambda: StoredWeights.read(self.catalogue.folder, weights, verify=True))
         if state and (state["documents"] != len(numbers) or (len(numbers) and numbers[-1] >= state["next_number"])):
-            self._wrong(f"{file}: the number of documents is {len(numbers)}, the state says {state['documents']}.")
-        size = folder_bytes(self.catalogue.folder)
+            self.problems.append(
+                f"{file}: the number of documents is {len(numbers)}, the state says {state['documents']}."
+            )
+        size = files_bytes(self.catalogue.folder.rglob("*"))
         return Verification(len(numbers), segments, pairs + buffer.pairs, state.get("words", 0), covered, size)
-
-    def _wrong(self, text: str) -> None:
-        self.problems.append(text)
 
     def _attempt(self, action: Callable[[], Any]) -> Any:
         """The result, or None with the error noted."""
@@ -154,16 +153,18 @@ class Checker:
         except MissingFolder:  # a writer may have compacted it away: whoever called looks again
             raise
         except (WordferryError, OSError, ValueError, KeyError, TypeError) as error:
-            self._wrong(str(error))
+            self.problems.append(str(error))
             return None
 
     def _check_meta(self, connection: Connection) -> None:
         for key, value, stored in connection.execute("SELECT key, value, checksum FROM meta"):
             if checksum(key, value) != stored:
-                self._wrong(f"{self.catalogue.file} is damaged: the entry {key!r} does not match its checksum.")
+                self.problems.append(
+                    f"{self.catalogue.file} is damaged: the entry {key!r} does not match its checksum."
+                )
         missing = {"config", "state", "identity"} - {row[0] for row in connection.execute("SELECT key FROM meta")}
         if missing:
-            self._wrong(f"{self.catalogue.file} is damaged: the entries {sorted(missing)} are missing.")
+            self.problems.append(f"{self.catalogue.file} is damaged: the entries {sorted(missing)} are missing.")
 
     def _check_documents(self, connection: Connection) -> Int64Array:
         numbers = []
@@ -186,15 +187,17 @@ class Checker:
                 continue
             bags = rows.bags
             if bags.numbers[0] != segment.first or bags.numbers[-1] != segment.last:
-                self._wrong(f"Segment {segment.name} holds other documents than the catalogue says.")
+                self.problems.append(f"Segment {segment.name} holds other documents than the catalogue says.")
             again = SegmentRows.of(bags, rows.columns, stop)
             stored, made = ([one.lengths, *one.lists.arrays.values()] for one in (rows, again))
             if rows.longest != again.longest or not all(map(np.array_equal, stored, made)):
-                self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")
+                self.problems.append(f"Segment {segment.name}: its lists do not agree with its bags of words.")
             if bags.codes is not None and not np.array_equal(bags.codes.scales, scales_of(bags.codes.codes)):
-                self._wrong(f"Segment {segment.name}: the scales of its vectors do not agree with their codes.")
+                self.problems.append(
+                    f"Segment {segment.name}: the scales of its vectors do not agree with their codes."
+                )
             if not self._attempt(lambda: self._stems_agree(rows, connection)):  # noqa: B023
-                self._wrong(f"Segment {segment.name}: its stems do not agree with its words.")
+                self.problems.append(f"Segment {segment.name}: its stems do not agree with its words.")
             self._use(bags)
             self._dimensions.add(0 if bags.codes is None else bags.codes.dimension)
             numbers.append(np.array(bags.numbers))
@@ -216,14 +219,14 @@ class Checker:
         """Every document has exactly one bag, and every bag that is not deleted has its document."""
         file = self.catalogue.file
         if not np.isin(dead, segmented).all():
-            self._wrong(f"{file}: documents are marked deleted that no segment holds.")
+            self.problems.append(f"{file}: documents are marked deleted that no segment holds.")
         live = np.concatenate([segmented[~np.isin(segmented, dead)], buffered])
         if np.any(np.diff(live) <= 0):
-            self._wrong(f"{file}: the documents of segments and buffer are not in order.")
+            self.problems.append(f"{file}: the documents of segments and buffer are not in order.")
         if not np.array_equal(live, documents):
             lost = len(np.setdiff1d(documents, live))
             extra = len(np.setdiff1d(live, documents))
-            self._wrong(f"{file}: {lost} documents have no bag of words, {extra} bags have no document.")
+            self.problems.append(f"{file}: {lost} documents have no bag of words, {extra} bags have no document.")
 
     def _check_words(self, connection: Connection, state: dict[str, Any]) -> TermVectors | None:
         """Every row of the dictionary, and that it has every word that documents have."""
@@ -236,11 +239,11 @@ class Checker:
         for number, word, vector, _ in rows:
             right = vocabulary.get(word) < 0 if vector is None else vocabulary.get(word) == vector
             if not right or not 0 <= number < state.get("words", 0):
-                self._wrong(f"{file}: the entry of word {number} ({word!r}) is damaged.")
+                self.problems.append(f"{file}: the entry of word {number} ({word!r}) is damaged.")
                 return None
         listed = np.array([row[0] for row in rows], dtype=np.int64)
         if not np.isin(np.concatenate(self._used), listed).all():
-            self._wrong(f"{file}: documents have words that are not listed.")
+            self.problems.append(f"{file}: documents have words that are not listed.")
         found: TermVectors | None = self._attempt(lambda: read_vectors(connection, state)) if state else None
         return found
 
@@ -260,12 +263,7 @@ class Checker:
             self._attempt(lambda: check_manifest(place, str(self.config.manifest)))
             self._attempt(lambda: storage.verify_folder(place))
         elif self.config.keep == "path" and self.vectors.embeddings.fingerprint != self.config.fingerprint:
-            self._wrong(f"The word vectors at {self.config.path} are not those the index was made with.")
-
-
-def folder_bytes(folder: Path) -> int:
-    """Bytes of all files below a folder."""
-    return files_bytes(folder.rglob("*"))
+            self.problems.append(f"The word vectors at {self.config.path} are not those the index was made with.")
 
 
 def files_bytes(files: Iterable[Path]) -> int:
@@ -284,7 +282,7 @@ def collect(folder: Path, config: Config, state: OpenState) -> Stats:
     connection, snapshot = state
     tokens, known = snapshot.tokens(), snapshot.tokens(known=True)
     pairs = snapshot.pairs
-    total = folder_bytes(folder)
+    total = files_bytes(folder.rglob("*"))
     graph = snapshot.graph
     return Stats(
         documents=snapshot.documents,
@@ -304,8 +302,8 @@ def collect(folder: Path, config: Config, state: OpenState) -> Stats:
         format=FORMAT,
         bytes=total,
         bytes_catalogue=files_bytes(folder.glob(f"{FILE}*")),
-        bytes_segments=folder_bytes(folder / SEGMENTS),
-        bytes_graph=folder_bytes(folder / GRAPH),
-        bytes_embeddings=folder_bytes(folder / config.copied),
+        bytes_segments=files_bytes((folder / SEGMENTS).rglob("*")),
+        bytes_graph=files_bytes((folder / GRAPH).rglob("*")),
+        bytes_embeddings=files_bytes((folder / config.copied).rglob("*")),
         bytes_per_pair=total / pairs if pairs else 0.0,
     )

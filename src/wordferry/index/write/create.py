@@ -81,15 +81,11 @@ def create_folder(
         encoder=None if vectors["encoder"] is None else vectors["encoder"].to_json(),
         **facts,
     )
-    _write_or_say_why(path, config, embeddings, start)
-
-
-def _write_or_say_why(path: Path, config: Config, embeddings: Embeddings, start: RelatedWords | None) -> None:
     try:
         _write(path, config, embeddings, start)
+    except WordferryError:
+        raise
     except OSError as error:
-        if isinstance(error, WordferryError):
-            raise
         if is_full(error, path.absolute()):
             raise StorageError(f"{path} cannot be made: the disk is full. Nothing is left behind.") from error
         raise read_only_error(path, error) from error
