@@ -20,7 +20,7 @@ from wordferry.web.engine import ServedIndex, Text, finite, plain
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.words.related.graph import RelatedWords
 
-_TOKEN = re.compile(r"[^ ]+")
+_WORD, _TOKEN = re.compile(f"({WORD.pattern})"), re.compile(r"([^ ]+)")
 _SIDES = {"a": "The first text", "b": "The second text"}
 Span = tuple[int, int]
 
@@ -156,16 +156,11 @@ class TextPairs:
 
 def _pieces(document: Text) -> Iterator[tuple[int, str, bool]]:
     """The pieces of a text and their places: what may be words (True), and what lies between."""
-    text = plain(document)
-    pattern = WORD if isinstance(document, str) else _TOKEN
-    end = 0
-    for match in pattern.finditer(text):
-        if match.start() > end:
-            yield end, text[end : match.start()], False
-        yield match.start(), match[0], True
-        end = match.end()
-    if end < len(text):
-        yield end, text[end:], False
+    start = 0
+    for number, piece in enumerate((_WORD if isinstance(document, str) else _TOKEN).split(plain(document))):
+        if piece:
+            yield start, piece, number % 2 == 1
+        start += len(piece)
 
 
 def _flow(row: Any, *, turned: bool) -> dict[str, Any]:

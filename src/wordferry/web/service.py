@@ -72,9 +72,11 @@ class Service:
         largest = _PANEL if settings.batching else 1
         self._batcher = Batcher(self._joined, self._searches, largest=largest, size=_places)
 
-    def start(self) -> None:
-        """Count what is there, so that the first request need not wait for it."""
-        self._fresh = asyncio.create_task(self._refresh())
+    def start(self) -> asyncio.Task[None]:
+        """Count what is there, unless that is under way: at first so that no request need wait for it."""
+        if self._fresh is None or self._fresh.done():
+            self._fresh = asyncio.create_task(self._refresh())
+        return self._fresh
 
     def stop(self) -> None:
         """Cancel what still runs; a write gets a moment to end first."""
@@ -140,9 +142,7 @@ class Service:
 
     async def facts(self) -> dict[str, Any]:
         """What is stored: as it is now where that is known at once, else as it was a moment ago."""
-        if self._fresh is None or self._fresh.done():
-            self._fresh = asyncio.create_task(self._refresh())
-        await asyncio.wait({self._fresh}, timeout=_FRESH_SECONDS)
+        await asyncio.wait({self.start()}, timeout=_FRESH_SECONDS)
         facts: dict[str, Any] = self._facts or self.engine.facts()
         return facts
 
@@ -155,8 +155,8 @@ class Service:
         """How many documents and different words there are, as seen a moment ago."""
         if not self._facts:
             await self.facts()
-        elif time.monotonic() - self._seen > _OLD_SECONDS and (self._fresh is None or self._fresh.done()):
-            self._fresh = asyncio.create_task(self._refresh())
+        elif time.monotonic() - self._seen > _OLD_SECONDS:
+            self.start()
         return Sizes(int(self._facts.get("documents") or 0), int(self._facts.get("words") or 0))
 
     async def search(self, request: Any) -> bytes:

@@ -54,8 +54,9 @@ class WorkEstimate:
         """Itself, when the limits allow it."""
         times = max(self.steps / limits.work, self.bytes / limits.work_bytes)
         if times > 1:
+            rounded = f"{times:.1f}" if times < 10 else f"{times:,.0f}"
             raise InputError(
-                f"{self.fields}: {self.what} is about {_rounded(times)} times the work that one request may ask for. "
+                f"{self.fields}: {self.what} is about {rounded} times the work that one request may ask for. "
                 "Send fewer or shorter texts, ask for fewer hits, or choose a distance that is cheaper, such as "
                 "rel-rwmd."
             )
@@ -104,7 +105,3 @@ def _conditions(filter: Mapping[str, Any] | None) -> int:
     """The conditions of a filter; a list of values is one."""
     wanted = (filter or {}).values()
     return sum(len(rules) if isinstance(rules, Mapping) else 1 for rules in wanted)
-
-
-def _rounded(times: float) -> str:
-    return f"{times:.1f}" if times < 10 else f"{times:,.0f}"
