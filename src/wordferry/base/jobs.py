@@ -35,9 +35,8 @@ def run_jobs(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, pr
 
     with blas_threads(1):
         if threads == 1 or len(jobs) < 2:
-            while left:
-                number = left.popleft()
-                results[number] = work(jobs[number])
+            for number, job in enumerate(jobs):
+                results[number] = work(job)
                 check_cancelled()
                 progress(number + 1, len(jobs))
             return float(results.sum())

@@ -89,9 +89,7 @@ def get(index: Path, ids: tuple[str, ...], out: Output) -> int:
     "--filter",
     bundle(
         "names",
-        option("--text", "The name of the field for the text.", default="text"),
-        option("--id", "The name of the field for the id.", default="id"),
-        option("--label", "The name of the field for the label.", default="label"),
+        "--text --id --label",
         option("--vectors", "Write the vectors of documents too, into this field (not CSV)."),
     ),
     examples=[
