@@ -147,12 +147,11 @@ def test_stored_lists() -> None:
     starts, every = np.arange(0, 50_001, 2), np.arange(50_000, dtype=np.int32)
     heard("frequencies of stems", lambda: word_kernels.stem_frequencies(made.view, starts, every))
     heard("lengths of documents", lambda: word_kernels.WordDocuments(stored, lengths))
-    ready, saturation = [word_kernels.WordDocuments(stored, lengths)], word_kernels.Saturation(0.5, 1.0, 0.1)
-    forms = word_kernels.QueryForms(
-        np.arange(len(some), dtype=np.int32), some, np.ones(len(some), "u1"), np.ones(len(some))
-    )
-    heard("word search in posting lists", lambda: word_kernels.best(ready, forms, saturation, 10, None))
-    heard("all of them", lambda: word_kernels.best(ready, forms, saturation, 1_000_000, None))
+    ready = [word_kernels.WordDocuments(stored, lengths)]
+    numbers, ones = np.arange(len(some), dtype=np.int32), np.ones(len(some))
+    query = word_kernels.FormQuery(numbers, some, ones.astype("u1"), ones, 0.5, 1.0, 0.1)
+    heard("word search in posting lists", lambda: word_kernels.best(ready, query, 10, None))
+    heard("all of them", lambda: word_kernels.best(ready, query, 1_000_000, None))
 
 
 def test_panels_of_queries() -> None:

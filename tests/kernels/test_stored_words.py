@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from wordferry.kernels import lists
 from wordferry.kernels import words as kernels
-from wordferry.kernels.words import QueryForms, Saturation, WordDocuments
+from wordferry.kernels.words import FormQuery, WordDocuments
 
 WORDS = 38
 DAMAGED = 600
@@ -39,6 +39,15 @@ def dense(some: Bags) -> Any:
 def part_of(some: Bags) -> WordDocuments:
     lengths = dense(some).sum(axis=1).astype(np.float32)
     return WordDocuments(lists.StoredDocuments(lists.build(*some).view, *some), lengths)
+
+
+class QueryForms(NamedTuple):
+    """What a query is made of, beside its constants."""
+
+    slots: Any
+    words: Any
+    is_exact: Any
+    factors: Any
 
 
 def query(rng: np.random.Generator, slots: int, forms: int) -> QueryForms:
@@ -79,7 +88,7 @@ def check(seed: int, sizes: list[int], slots: int, forms: int, most: int, k: int
     made = [bags(rng, rows, most) for rows in sizes]
     asked = query(rng, slots, forms)
     allowed = rng.random(sum(sizes)) < rng.choice([0.02, 0.9]) if mask else None
-    found = kernels.best([part_of(one) for one in made], asked, Saturation(*constants), k, allowed)
+    found = kernels.best([part_of(one) for one in made], FormQuery(*asked, *constants), k, allowed)
     assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked(
         plain(made, asked, constants), k, allowed
     )
@@ -118,7 +127,7 @@ def test_bounds_far_from_the_scores_lose_nothing() -> None:
     own = (np.arange(rows + 1, dtype=np.int64), np.zeros(rows, np.uint16), counts)
     asked = QueryForms(np.zeros(1, np.int32), np.zeros(1, np.int32), np.ones(1, np.uint8), np.ones(1))
     for k in (10, 390, 410, 2000):
-        found = kernels.best([part_of(own)], asked, Saturation(0.5, 20.0, 0.0), k, None)
+        found = kernels.best([part_of(own)], FormQuery(*asked, 0.5, 20.0, 0.0), k, None)
         scores = plain([own], asked, (0.5, 20.0, 0.0))
         assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked(scores, k, None)
 
@@ -176,9 +185,9 @@ def broken(where: str) -> WordDocuments:
 @pytest.mark.parametrize("where", ["blocks", "bit_blocks", "starts", "rows", "bits", "bags", "one bag"])
 def test_arrays_that_lead_outside_are_refused(where: str) -> None:
     every, ones = np.arange(WORDS, dtype=np.int32), np.ones(WORDS, np.uint8)
-    asked = QueryForms(0 * every, every, ones, np.ones(1))
+    asked = FormQuery(0 * every, every, ones, np.ones(1), 0.5, 1.0, 0.1)
     with pytest.raises(ValueError, match="outside"):
-        kernels.best([broken(where)], asked, Saturation(0.5, 1.0, 0.1), DAMAGED, None)
+        kernels.best([broken(where)], asked, DAMAGED, None)
 
 
 @pytest.mark.parametrize("where", ["blocks", "starts", "bit_blocks"])

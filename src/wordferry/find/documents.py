@@ -10,7 +10,7 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array, Int32Array, Int64Array, distinct
 from wordferry.encoders.codes import CodedQuery, Codes
 from wordferry.kernels import words as kernels
-from wordferry.kernels.words import BestRows, QueryForms, Saturation, WordDocuments
+from wordferry.kernels.words import BestRows, FormQuery, WordDocuments
 
 
 class FormPlace(NamedTuple):
@@ -120,17 +120,17 @@ class WordCollection:
             found[inside] = np.where(own.scales > 0, own.cosines(query), np.nan)
         return found
 
-    def best(self, query: QueryForms, saturation: Saturation, k: int, allowed: BoolArray | None) -> BestRows:
+    def best(self, query: FormQuery, k: int, allowed: BoolArray | None) -> BestRows:
         """The best k rows with a score above 0, by (score descending, row ascending)."""
         try:
-            return kernels.best(self._natives, query, saturation, k, allowed)
+            return kernels.best(self._natives, query, k, allowed)
         except ValueError as error:
             raise self._damaged(error) from None
 
-    def scores(self, query: QueryForms, saturation: Saturation, rows: Int64Array) -> Float64Array:
+    def scores(self, query: FormQuery, rows: Int64Array) -> Float64Array:
         """The score of each of some rows, 0 for one without a word of the query."""
         try:
-            return kernels.scores(self._natives, query, saturation, rows)
+            return kernels.scores(self._natives, query, rows)
         except ValueError as error:
             raise self._damaged(error) from None
 

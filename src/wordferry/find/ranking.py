@@ -16,7 +16,7 @@ from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Arra
 from wordferry.encoders.codes import CodedQuery
 from wordferry.find.documents import Surroundings, WordCollection
 from wordferry.find.settings import Settings
-from wordferry.kernels.words import PARTS, CosineSums, QueryForms, Saturation
+from wordferry.kernels.words import PARTS, CosineSums, FormQuery, Saturation
 
 Around = Callable[[Int64Array, int], Surroundings]
 """From rows to what is around them, m neighbours of each."""
@@ -220,26 +220,25 @@ class Ranker:
             mask = self.alive if allowed is None else allowed & self.alive
         by_meaning = vector is not None and settings.meaning != 0
         wanted = min(settings.wanted(k, by_meaning=by_meaning), max(len(self.source), 1))
-        asked = self._asked(query, settings.k1)
-        constants = self.saturation(settings)
-        best = self.source.best(asked, constants, wanted, mask)
+        asked = self._asked(query, settings)
+        best = self.source.best(asked, wanted, mask)
         looked = (best.visited, best.evaluated)
         if vector is None or not by_meaning:
             return Candidates(best.rows, best.scores, None, None, *looked)
         near = self.source.nearest(vector, wanted, (self.alive, mask))
         more = np.setdiff1d(near.rows, best.rows)
         rows = np.concatenate([best.rows, more])
-        words = np.concatenate([best.scores, self.source.scores(asked, constants, more)])
+        words = np.concatenate([best.scores, self.source.scores(asked, more)])
         return Candidates(rows, words, self.source.cosines(vector, rows), near.sums, *looked)
 
-    def _asked(self, query: Sequence[QueryWord], k1: float) -> QueryForms:
-        """All forms of the words of a query, and the factor of each word that no document changes."""
+    def _asked(self, query: Sequence[QueryWord], settings: Settings) -> FormQuery:
+        """A query with all forms of its words, as the kernel takes it."""
         forms = [self.forms.words_of(word.group) for word in query]
         slots = np.repeat(np.arange(len(forms), dtype=np.int32), [len(some) for some in forms])
         found = np.concatenate([np.zeros(0, dtype=np.int32), *forms])
         exact = found == np.array([word.form for word in query], dtype=np.int32)[slots]
-        factors = np.array([word.times * word.idf * (k1 + 1) for word in query], dtype=np.float64)
-        return QueryForms(slots, found, exact.astype(np.uint8), factors)
+        factors = np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64)
+        return FormQuery(slots, found, exact.astype(np.uint8), factors, *self.saturation(settings))
 
 
 _NOBODY = Surroundings(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=bool))

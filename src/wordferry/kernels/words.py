@@ -12,18 +12,6 @@ from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 
 
-class QueryForms(NamedTuple):
-    """The forms of the words of a query, those of one word after the other."""
-
-    slots: Int32Array
-    """Which word of the query."""
-    words: Int32Array
-    is_exact: npt.NDArray[np.uint8]
-    """1 for the very form that was asked for."""
-    factors: Float64Array
-    """One for each word of the query: its part that no document changes."""
-
-
 class Saturation(NamedTuple):
     """tf / (tf + floor + slope * length), other forms than the query's counting ``stem``."""
 
@@ -43,29 +31,25 @@ class BestRows(NamedTuple):
     """Documents whose score was computed."""
 
 
+FormQuery = _native.FormQuery
+"""``FormQuery(slots, words, is_exact, factors, *saturation)``: the forms of the words of a query, those of one word
+after the other. ``slots`` say which word of the query, ``is_exact`` is 1 for the very form that was asked for, and
+``factors`` has for each word of the query its part that no document changes."""
 WordDocuments = _native.WordDocuments
 """Stored documents with the tokens of each: ``WordDocuments(stored, lengths)``."""
 
 
-def best(
-    parts: Sequence[WordDocuments], forms: QueryForms, saturation: Saturation, k: int, allowed: BoolArray | None
-) -> BestRows:
+def best(parts: Sequence[WordDocuments], query: FormQuery, k: int, allowed: BoolArray | None) -> BestRows:
     """The best k rows of all parts with a score above 0.
 
     ValueError when lists or bags lead outside of themselves, which only damaged ones do.
     """
-    return BestRows(*_native.best_by_words(parts, _query(forms, saturation), allowed, k))
+    return BestRows(*_native.best_by_words(parts, query, allowed, k))
 
 
-def scores(parts: Sequence[WordDocuments], forms: QueryForms, saturation: Saturation, rows: Int64Array) -> Float64Array:
-    """The score of each of some rows, to the bit what :func:`best` says; 0 where a row has no word of the query."""
-    return _native.scores_by_words(parts, _query(forms, saturation), rows)
-
-
-def _query(forms: QueryForms, saturation: Saturation) -> _native.FormQuery:
-    return _native.FormQuery(*forms, *saturation)
-
-
+scores = _native.scores_by_words
+"""``scores(parts, query, rows)``: the score of each of some rows, to the bit what :func:`best` says; 0 where a row has
+no word of the query."""
 near = _native.near_rows
 """``near(parts, group_of, idf, rows, wanted, m)``: for each of some rows its m nearest others and how near they are (-1
 and 0 where there are fewer), and whether it has all wanted stems, which ascend. ``group_of`` is the stem of each word,
