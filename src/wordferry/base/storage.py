@@ -69,6 +69,8 @@ def write_folder(
     overwrite: bool = False,
 ) -> None:
     """Write a folder atomically. An existing one is replaced only with ``overwrite=True``."""
+    from wordferry import __version__
+
     target = Path(path)
     if target.exists() and not overwrite:
         raise InputError(f"{target} exists already. Choose another path, or overwrite it explicitly.")
@@ -93,7 +95,7 @@ def write_folder(
         manifest = {
             "format": FORMAT,
             "kind": kind,
-            "wordferry": _version(),
+            "wordferry": __version__,
             "config": dict(config),
             "files": files,
         }
@@ -242,8 +244,7 @@ def _open_array(file: Path, facts: Mapping[str, Any], mapped: bool) -> npt.NDArr
         raise FormatError(
             f"{file} holds {array.dtype} of shape {array.shape}, the manifest says {facts['dtype']} {facts['shape']}."
         )
-    result: npt.NDArray[Any] = array
-    return result
+    return array
 
 
 def _read_array(file: Path, mapped: bool) -> npt.NDArray[Any]:
@@ -283,12 +284,6 @@ def _split_words(file: Path, facts: Mapping[str, Any]) -> list[str]:
     if len(lines) != facts["lines"]:
         raise FormatError(f"{file} has {len(lines)} words, the manifest says {facts['lines']}.")
     return lines
-
-
-def _version() -> str:
-    from wordferry import __version__
-
-    return __version__
 
 
 def cache_folder() -> Path:

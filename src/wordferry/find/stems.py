@@ -56,16 +56,14 @@ def edition(language: str) -> str:
         return NO_LANGUAGE
     import snowballstemmer
 
-    compiled = not type(snowballstemmer.stemmer(language)).__module__.startswith("snowballstemmer")
-    version = _compiled_version() if compiled else _version_of(Path(snowballstemmer.__file__).parent)
+    if type(snowballstemmer.stemmer(language)).__module__.startswith("snowballstemmer"):
+        version = _version_of(Path(snowballstemmer.__file__).parent)
+    else:  # the compiled one
+        from Stemmer import version as compiled_version
+
+        version = str(compiled_version())
     irregular = ", irregular plurals 1" if singulars(language) else ""
     return f"{language}, Snowball {'.'.join(version.split('.')[:2])}{irregular}"
-
-
-def _compiled_version() -> str:
-    import Stemmer
-
-    return str(Stemmer.version())
 
 
 def _version_of(package: Path) -> str:
@@ -79,6 +77,6 @@ def _version_of(package: Path) -> str:
 
 
 def stem_keys(stems: Iterable[str]) -> UInt64Array:
-    """A number of 64 bits for each stem, the same everywhere. Two of a million stems share one with chance 3e-8."""
+    """A number of 64 bits for each stem or id, the same everywhere. Two of a million share one with chance 3e-8."""
     digests = (hashlib.blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=8).digest() for stem in stems)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

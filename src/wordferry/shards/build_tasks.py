@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import shutil
 import tempfile
@@ -17,6 +16,7 @@ from wordferry.engines.location import Location
 from wordferry.engines.sources import SourcePart, SourceRow, read_part
 from wordferry.engines.tasks import json_array, saved
 from wordferry.errors import FormatError, InputError
+from wordferry.find.stems import stem_keys
 from wordferry.index import Index
 from wordferry.index.local import LocalIndex
 from wordferry.index.search.statistics import stem_counts
@@ -91,7 +91,7 @@ def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs)
         words=json_array(words),
         frequencies=np.bincount(found.bags.words, minlength=terms.next),
         ids=json_array(ids),
-        hashes=_hashes(ids),
+        hashes=stem_keys(ids),  # where two agree, the ids are looked at
     )
     return data, {"documents": len(rows), "tokens": int(found.tokens.sum()), "dimension": dimension}
 
@@ -104,12 +104,6 @@ def _dimension(part: SourcePart, rows: Sequence[SourceRow]) -> int:
             where = f"{part.path}, row {part.start + number + 1}"
             raise FormatError(f"{where}: the vector has {len(row.vector)} dimensions, those before it have {found}.")
     return found
-
-
-def _hashes(ids: Sequence[str]) -> Any:
-    """64 bits of each id: where two agree, the ids are looked at."""
-    found = (int.from_bytes(hashlib.blake2b(one.encode(), digest_size=8).digest(), "little") for one in ids)
-    return np.fromiter(found, dtype=np.uint64, count=len(ids))
 
 
 def _check_rows(part: SourcePart, rows: list[SourceRow]) -> None:

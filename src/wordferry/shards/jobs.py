@@ -193,7 +193,7 @@ class ShardJob:
         whole_number(self.choices.block, "block", of="documents")
         self._build: ShardBuild | None = None
         self._target: Target | None = None
-        held = _names(documents)
+        held = [] if documents.endswith(SUFFIXES) else Location(documents).names()
         if FILE in held or _CATALOGUE in held:
             if shards is not None or embeddings is not None or tokenizer is not None:
                 raise InputError(f"{documents} is an index already: shards, vectors and tokenizer are those it has.")
@@ -259,8 +259,3 @@ class ShardJob:
         queries = target.documents if self._parts is None else sum(part.rows for part in self._parts)
         own = {"queries": queries, "pairs": queries * target.documents, "shards": target.shards or 1}
         return self.run.finish(target.documents, {**own, **facts})
-
-
-def _names(documents: str) -> list[str]:
-    """The names of what a folder holds; none of a file."""
-    return [] if documents.endswith(SUFFIXES) else Location(documents).names()
