@@ -203,8 +203,7 @@ class Ranker:
         query, missing = self.query(tokens)
         found = self.find(query, k, settings, allowed, vector)
         around = partial(self.source.around, self.idf, stems_of(query))
-        ranking = ranked(found, around, k, (query, missing, settings))
-        return replace(ranking, visited=found.visited, evaluated=found.evaluated)
+        return ranked(found, around, k, (query, missing, settings))
 
     def find(
         self,
@@ -255,7 +254,12 @@ def ranked(
     k: int,
     about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
 ) -> Ranking:
-    """The ranking of rows that were found by words, which come best first, or by meaning: the best are lifted."""
+    """The ranking of rows that were found by words, which come best first, or by meaning: the best are lifted.
+
+    One that has every word of the query is never lowered.
+    A candidate's new score is at least the smallest own score among them, so no row behind them overtakes one, and a
+    longer list begins with the shorter one.
+    """
     settings, rows, own = about[2], found.rows, found.words
     meaning = found.meaning(settings.meaning or 0.0)
     if meaning is not None:
@@ -263,25 +267,7 @@ def ranked(
         order = np.lexsort((rows, -own))[: np.count_nonzero(own > 0)]
         rows, own, meaning = rows[order], own[order], meaning.select(order)
     count = min(len(rows), settings.candidates) if settings.lifts else 0
-    around = surroundings(rows[:count], settings.neighbours) if count > 1 else _NOBODY
-    ranking, order = _ranking(rows, own, around, k, about)
-    return ranking if meaning is None else replace(ranking, meaning=meaning.select(order))
-
-
-def _ranking(
-    rows: Int64Array,
-    own: Float64Array,
-    around: Surroundings,
-    k: int,
-    about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
-) -> tuple[Ranking, Int64Array]:
-    """Lift the candidates and sort; also the place that each row of the ranking had.
-
-    One that has every word of the query is never lowered.
-    A candidate's new score is at least the smallest own score among them, so no row behind them overtakes one, and a
-    longer list begins with the shorter one.
-    """
-    settings, (near, values, complete) = about[2], around
+    near, values, complete = surroundings(rows[:count], settings.neighbours) if count > 1 else _NOBODY
     weights = np.where(near >= 0, values, 0.0) ** settings.power * (near >= 0)
     total = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
@@ -296,7 +282,7 @@ def _ranking(
     inside = order[order < len(near)]
     behind = len(order) - len(inside)
     neighbours = np.where(near[inside] >= 0, rows[near[inside]] if near.size else near[inside], -1)
-    ranking = Ranking(
+    return Ranking(
         rows[order],
         scores[order],
         *about,
@@ -305,8 +291,10 @@ def _ranking(
         neighbours=_longer(neighbours, behind, -1),
         shares=_longer(shares[inside], behind, 0),
         neighbour_scores=_longer(theirs[inside], behind, 0),
+        meaning=None if meaning is None else meaning.select(order),
+        visited=found.visited,
+        evaluated=found.evaluated,
     )
-    return ranking, order
 
 
 def _longer(lines: npt.NDArray[Any], more: int, value: int) -> npt.NDArray[Any]:
