@@ -76,8 +76,6 @@ def canonical_csr(matrix: Any, columns: int | None = None, *, name: str = "X") -
             f"{name} has {X.shape[1]} columns, but the vocabulary has {columns} words. "
             "Encode the texts with the same embeddings that you pass."
         )
-    if np.iscomplexobj(X.data):
-        raise InputError(f"{name} holds complex numbers; weights are non-negative real numbers.")
     if X.data.dtype.kind not in "biuf":
         raise InputError(f"{name} holds {X.data.dtype}; weights are non-negative real numbers.")
     if X.data.dtype == bool or X.data.dtype.itemsize < 4:

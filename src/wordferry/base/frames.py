@@ -76,7 +76,7 @@ class TableRow(Mapping[str, Any]):
 class TableRows(Tabular, Generic[_Row]):
     """Results in order, which ``pd.DataFrame``, ``pl.DataFrame`` and ``pa.table`` take.
 
-    Each is a :class:`TableRow`, or a dataclass whose fields are the columns.
+    Each is a :class:`TableRow`, a dict, or a dataclass whose fields are the columns.
 
     It has all that a list has for reading. It is no list, and not registered as a sequence either, because Polars and
     pyarrow would then look at its items and never ask for ``__arrow_c_stream__``.
@@ -87,7 +87,8 @@ class TableRows(Tabular, Generic[_Row]):
 
     def to_columns(self) -> dict[str, Any]:
         """The columns of all rows; where a row has no such column, None."""
-        return columns_of([row.to_row() if isinstance(row, TableRow) else dict(vars(row)) for row in self._rows])
+        plain = (row.to_row() if isinstance(row, TableRow) else row for row in self._rows)
+        return columns_of([row if isinstance(row, dict) else vars(row) for row in plain])
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -130,10 +131,6 @@ class Facts:
 
 class Rows(TableRows[dict[str, Any]]):
     """Rows of a report: plain dicts, which notebooks show as a table."""
-
-    def to_columns(self) -> dict[str, Any]:
-        """The keys as columns."""
-        return columns_of(self._rows)
 
     def append(self, row: dict[str, Any]) -> None:
         """Add a row at the end."""

@@ -42,7 +42,7 @@ DEVICES = ("cpu", "cuda", "auto")
 """What ``device=`` may name."""
 
 
-Multiply = Callable[[Any, Any, Any], None]
+Multiply = Callable[[Any, Any, Any], Any]
 """``multiply(a, b, out)``: a matrix product, as :func:`products` makes it."""
 _PRODUCT_STEP = 256
 """Matrices are cut at multiples of this, as the kernels of BLAS cut them."""
@@ -179,9 +179,7 @@ def products(threads: int) -> Iterator[Multiply]:
 
     import numpy as np
 
-    def one(a: Any, b: Any, out: Any) -> None:
-        np.matmul(a, b, out=out)
-
+    one: Multiply = np.matmul
     with blas_threads(1):
         if threads == 1:
             yield one
