@@ -9,7 +9,7 @@ import math
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,17 +37,9 @@ def note(message: str) -> None:
     click.echo(message, err=True)
 
 
-@contextmanager
-def progress_bar(label: str) -> Iterator[Progress]:
+def progress_bar(label: str) -> AbstractContextManager[Progress]:
     """A bar on stderr with the time left, only on a terminal; else a progress that does nothing."""
-    if not sys.stderr.isatty():
-        yield no_progress
-        return
-    bar = Bar(label, keep=False)
-    try:
-        yield bar
-    finally:
-        bar.close()
+    return closing(Bar(label, keep=False)) if sys.stderr.isatty() else nullcontext(no_progress)
 
 
 def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
