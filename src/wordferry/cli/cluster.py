@@ -88,71 +88,57 @@ CHOICES = bundle("choices", "--distance --weights --unknown -r", SIZE, "--text -
 JOB = (OUTPUT, SHARDS, CHOICES, RUN, SUMMARY)
 
 
-def _do(job: str, *, run: dict[str, Any], out: Output, **given: Any) -> None:
-    """Run a function of :mod:`wordferry.shards.jobs` with its arguments by name, and print what it did."""
-    from wordferry.shards import jobs
-
-    _show(getattr(jobs, job)(**given, **run), out)
-
-
 def _show(summary: Any, out: Output) -> None:
     row = vars(summary).copy()
     out.facts(row | dict(row.pop("facts")))
 
 
-@command(
-    DOCUMENTS,
-    "-k",
-    *JOB,
-    examples=["wordferry cluster knn-graph articles/ -k 10 --workers 4 -o neighbours"],
-    group=cluster,
+def _job(job: str, about: str, parts: list[options.Part | str], example: str) -> None:
+    """A command that runs a function of :mod:`wordferry.shards.jobs` with its arguments by name."""
+
+    def called(run: dict[str, Any], out: Output, **given: Any) -> None:
+        from wordferry.shards import jobs
+
+        _show(getattr(jobs, job)(**given, **run), out)
+
+    called.__doc__ = about
+    command(*parts, examples=[example], group=cluster, name=job.replace("_", "-"))(called)
+
+
+_job(
+    "knn_graph",
+    "Find the nearest other documents of every document.",
+    [DOCUMENTS, "-k", *JOB],
+    "wordferry cluster knn-graph articles/ -k 10 --workers 4 -o neighbours",
 )
-def knn_graph(**given: Any) -> None:
-    """Find the nearest other documents of every document."""
-    _do("knn_graph", **given)
-
-
-@command(
-    QUERIES,
-    DOCUMENTS,
-    "-k --rerank --candidates --filter",
-    *JOB,
-    examples=["wordferry cluster top-k queries.jsonl articles/ -k 10 --address auto -o found"],
-    group=cluster,
+_job(
+    "top_k",
+    "Find the documents nearest to each query.",
+    [QUERIES, DOCUMENTS, "-k --rerank --candidates --filter", *JOB],
+    "wordferry cluster top-k queries.jsonl articles/ -k 10 --address auto -o found",
 )
-def top_k(filter: tuple[str, ...], **given: Any) -> None:
-    """Find the documents nearest to each query."""
-    _do("top_k", filter=options.parse_filters(filter), **given)
-
-
-@command(
-    DOCUMENTS,
-    "--threshold",
-    *JOB,
-    examples=["wordferry cluster duplicates articles/ -o duplicates"],
-    group=cluster,
+_job(
+    "duplicates",
+    "Find all pairs of documents that are close, and their groups.",
+    [DOCUMENTS, "--threshold", *JOB],
+    "wordferry cluster duplicates articles/ -o duplicates",
 )
-def duplicates(**given: Any) -> None:
-    """Find all pairs of documents that are close, and their groups."""
-    _do("duplicates", **given)
-
-
-@command(
-    argument("train", "Training documents with labels, in the same forms as documents."),
-    argument("test", "Documents to label."),
-    "-k=35",
-    VOTING,
-    OUTPUT,
-    SHARDS,
-    bundle("choices", *CLASSIFIED, "-r", SIZE, "--text --id --label", make=job_choices),
-    RUN,
-    SUMMARY,
-    examples=["wordferry cluster classify train.parquet new.parquet -o labels"],
-    group=cluster,
+_job(
+    "classify",
+    "Label documents by a vote of their nearest training documents.",
+    [
+        argument("train", "Training documents with labels, in the same forms as documents."),
+        argument("test", "Documents to label."),
+        "-k=35",
+        VOTING,
+        OUTPUT,
+        SHARDS,
+        bundle("choices", *CLASSIFIED, "-r", SIZE, "--text --id --label", make=job_choices),
+        RUN,
+        SUMMARY,
+    ],
+    "wordferry cluster classify train.parquet new.parquet -o labels",
 )
-def classify(**given: Any) -> None:
-    """Label documents by a vote of their nearest training documents."""
-    _do("classify", **given)
 
 
 @command(
@@ -208,13 +194,15 @@ def index(run: dict[str, Any], out: Output, **given: Any) -> None:
     ],
     group=cluster,
 )
-def search(candidates: int | None, filter: tuple[str, ...], choices: Any, **given: Any) -> None:
+def search(candidates: int | None, choices: Any, run: dict[str, Any], out: Output, **given: Any) -> None:
     """Answer many queries by words from all shards.
 
     The answers are those of the undivided index; 'cluster top-k' compares texts.
     """
-    asked = {"filter": options.parse_filters(filter), "constants": choices.constants | {"candidates": candidates}}
-    _do("search", choices=choices, **asked, **given)
+    from wordferry.shards.jobs import search
+
+    constants = choices.constants | {"candidates": candidates}
+    _show(search(choices=choices, constants=constants, **given, **run), out)
 
 
 @command(

@@ -33,19 +33,18 @@ index = Group("index", "Make a searchable collection on disk and change it.")
     examples=["wordferry index list news --filter topic=sport", "wordferry index list news --csv"],
     group=index,
 )
-def list_(index: Path, filter: tuple[str, ...], k: int, offset: int, out: Output) -> None:
+def list_(index: Path, filter: dict[str, Any] | None, k: int, offset: int, out: Output) -> None:
     """List documents in the order in which they were added.
 
     Each with its id, label, metadata and the head of the text.
     """
 
-    wanted = options.parse_filters(filter)
     with wordferry.Index.open(index) as opened:
-        found = opened.page(k, offset=offset, filter=wanted)
-        total = opened.count(wanted)
+        found = opened.page(k, offset=offset, filter=filter)
+        total = opened.count(filter)
     out.write(_listed(document, out.table) for document in found)
     end = offset + len(found)
-    what = "documents that pass the filter" if wanted else "documents"
+    what = "documents that pass the filter" if filter else "documents"
     if found and total > len(found):
         more = f"; --offset {end} shows the next" if end < total else ""
         note(f"{offset + 1} to {end} of {total} {what}{more}")
@@ -99,7 +98,7 @@ def get(index: Path, ids: tuple[str, ...], out: Output) -> int:
     ],
     group=index,
 )
-def export(index: Path, output: Path | None, as_csv: bool, filter: tuple[str, ...], names: dict[str, str]) -> None:
+def export(index: Path, output: Path | None, as_csv: bool, names: dict[str, Any], **given: Any) -> None:
     """Write documents into a file that 'create' and 'add' read.
 
     JSON brings back the same documents; in Parquet and CSV a missing field comes back as null, and CSV makes text of
@@ -110,7 +109,7 @@ def export(index: Path, output: Path | None, as_csv: bool, filter: tuple[str, ..
         raise InputError(f"The ending of -o {output} says what is written; leave out --csv.")
     format = None if output is not None else "csv" if as_csv else "jsonl"
     with wordferry.Index.open(index) as opened, progress_bar("writing documents") as progress:
-        count = opened.export(output, format=format, filter=options.parse_filters(filter), **names, progress=progress)
+        count = opened.export(output, format=format, **names, progress=progress, **given)
     note(f"{output or index}: {count} documents")
 
 

@@ -187,7 +187,10 @@ SHARED: dict[str, tuple[str, dict[str, Any]]] = {
     "--unknown": ("Words without a vector: match (kept, related to nothing), drop (left out) or error (refused)", {}),
     "--overlap": ("Words in both texts: keep, omr or residual (default: the distance's own).", {}),
     "-r --r": ("How many related words each word has.", {"type": POSITIVE, "default": 16}),
-    "--filter": ("key=value (or != > >= < <=), or a JSON object; every filter must hold.", {"multiple": True}),
+    "--filter": (
+        "key=value (or != > >= < <=), or a JSON object; every filter must hold.",
+        {"multiple": True, "callback": lambda ctx, option, texts: parse_filters(texts)},
+    ),
     "--rerank": ("Re-order the candidates by this second distance; the answer is then not exact.", DISTANCE),
     "--candidates": ("How many candidates the first stage finds.", {"type": POSITIVE}),
     "--set settings": ("A constant of word search, e.g. lift=0 (k1, b, stem, lift, power ...).", {"multiple": True}),

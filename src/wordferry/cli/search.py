@@ -45,7 +45,7 @@ def search(index: Path, query: str, encoder: str | None, strict: bool, out: Outp
     counts too; --set meaning=0 asks for words alone.
     """
 
-    given |= {"filter": options.parse_filters(given["filter"]), **options.parse_settings(given.pop("settings"))}
+    given |= options.parse_settings(given.pop("settings"))
     with wordferry.Index.open(index, encoder=encoder) as opened:
         return _Asking(opened, given, out, strict).all(query, lambda batch: opened.search(batch, **given))
 
@@ -70,7 +70,6 @@ def similar(
 ) -> int:
     """Find the documents nearest to a text, or to one of them."""
 
-    given["filter"] = options.parse_filters(given["filter"])
     with wordferry.Index.open(index, encoder=encoder) as opened:
         asking = _Asking(opened, given, out, strict)
         if query is not None and id is None:
