@@ -65,7 +65,8 @@ class Shortlist:
     def applies(self, view: View, distance: Distance, overlap: str) -> bool:
         if distance.family not in (*TRUE, *RELATED) or len(view.snapshot.numbers) < _LEAST:
             return False
-        graph = view.graph_for(distance)  # it must hold every word's true nearest
+        stored = view.snapshot.graph is not None and view.snapshot.graph["epoch"] == view.snapshot.epoch
+        graph = view.graph if distance.needs_related or stored else None  # it must hold every word's true nearest
         return graph is not None and graph.record.method == "exact" and not np.isnan(graph.c_max)
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:

@@ -173,11 +173,6 @@ class View:
         """The related words of the index's words; None where no word has a vector."""
         return self._source.graph(self.snapshot)
 
-    def graph_for(self, distance: Distance) -> RelatedWords | None:
-        """The related words, where the distance needs them or they are stored anyway."""
-        stored = self.snapshot.graph is not None and self.snapshot.graph["epoch"] == self.snapshot.epoch
-        return self.graph if distance.needs_related or stored else None
-
     @cached_property
     def costs(self) -> WordCosts:
         """What words cost that move; for a state in which some word has a vector."""

@@ -44,16 +44,12 @@ class Graphs:
         self._vouched = vouched
         self._folder = folder / GRAPH
         self._vectors = vectors
+        """Those of the newest state that was read, which have the words of all earlier ones."""
         self._r = r
         self._base = base
         self._mutex = Lock()
         self._searched = False
         self._known: OrderedDict[tuple[int, int], RelatedWords] = OrderedDict()
-
-    @property
-    def embeddings(self) -> Embeddings:
-        """Those of the newest state that was read, which have the words of all earlier ones."""
-        return self._vectors.embeddings
 
     def get(
         self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None = None
@@ -83,11 +79,11 @@ class Graphs:
     def _make(self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None) -> RelatedWords:
         start = self._nearest_start(words, epoch, stored)
         if start is None:
-            return RelatedWords.build(self.embeddings.restrict(words), self._r, progress=progress)
+            return RelatedWords.build(self._vectors.embeddings.restrict(words), self._r, progress=progress)
         if len(start.vocabulary) == len(words):
             return start
         # What there is was held to these vectors when it was loaded or built, and words are only ever added.
-        vectors = self.embeddings
+        vectors = self._vectors.embeddings
         work = Work.checked(_MEMORY, None, progress)
         new = words[len(start.vocabulary) :].tolist()
         vocabulary = Vocabulary.trusted(start.vocabulary[:] + tuple(vectors.vocabulary[word] for word in new))
@@ -116,7 +112,7 @@ class Graphs:
         place = self._folder / record["name"]
         related = read_listed(place, record["manifest"], lambda: RelatedWords.load(place, verify=True))
         known = self._vouched is not None and record.get("vectors") == self._vouched
-        if (compare or not known) and related.fingerprint != self.embeddings.restrict(words).fingerprint:
+        if (compare or not known) and related.fingerprint != self._vectors.embeddings.restrict(words).fingerprint:
             raise FormatError(
                 f"{place} was built from other vectors than the embeddings of the index hold now: either the vectors "
                 "were changed or they are damaged. wordferry index verify tells which."
