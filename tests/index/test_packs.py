@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.index.collection import documents
 from wordferry.errors import FormatError
 from wordferry.index import Index
-from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, SCHEMA, Connection, checksum
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, SCHEMA, Database, checksum
 from wordferry.index.storage.texts import DOCUMENTS, FEWEST, Packer, Unpacker, compressor, trained
 
 Make = Callable[..., Index]
@@ -24,8 +24,8 @@ labels = st.one_of(st.none(), st.just(""), st.text(st.characters(exclude_categor
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=2000)
 
 
-def catalogue() -> Connection:
-    connection = sqlite3.connect(":memory:", factory=Connection)
+def catalogue() -> Database:
+    connection = sqlite3.connect(":memory:", factory=Database)
     for statement in SCHEMA.strip().split(";\n"):
         connection.execute(statement)
     return connection

@@ -11,7 +11,7 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
-from wordferry.index.storage.catalogue import Connection
+from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.segments import check_manifest
 from wordferry.index.storage.vectors import IndexVectors, MadeVectors
 from wordferry.texts.datasets import default_embeddings, default_source, given_or_default
@@ -72,7 +72,7 @@ class Config:
         return tokenizer_from_config(self.tokenizer, words)
 
 
-def read_config(connection: Connection) -> Config:
+def read_config(connection: Database) -> Config:
     """The choices that a catalogue holds."""
     values = connection.meta("config")
     if values is None:

@@ -19,7 +19,7 @@ from wordferry.compare.problem import Distance
 from wordferry.index.search.costs import WordCosts
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.search.weights import FREQUENCY_FREE, QueryWords, WordWeights, fit_weights, is_stored
-from wordferry.index.storage.catalogue import Connection
+from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.snapshot import Part, Snapshot
 from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies, large
@@ -184,7 +184,7 @@ class View:
         """How far words without a vector are from others; 0 where they do not count."""
         return typical_distance(self.embeddings) if self.weights.keeps else 0.0
 
-    def words(self, connection: Connection, tokens: LookedUp) -> QueryWords:
+    def words(self, connection: Database, tokens: LookedUp) -> QueryWords:
         """The words of a text that count, by their numbers."""
         vocabulary, terms = self.embeddings.vocabulary, self.snapshot.terms
         if len(tokens.vocabulary) != len(vocabulary):  # looked up in another state

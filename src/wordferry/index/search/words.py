@@ -20,7 +20,7 @@ from wordferry.find.settings import Settings
 from wordferry.find.stems import UInt64Array
 from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
-from wordferry.index.storage.catalogue import Connection
+from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.segments import SegmentRows, with_remedy
 from wordferry.index.storage.snapshot import OpenState, Snapshot
 from wordferry.index.storage.stems import SegmentStems, StemNumbers, WordKeys
@@ -66,7 +66,7 @@ class StoredForms:
             found = self._words[group] = distinct(np.concatenate([np.zeros(0, dtype=np.int32), *own]))
         return found
 
-    def look_up(self, connection: Connection, words: Iterable[str]) -> None:
+    def look_up(self, connection: Database, words: Iterable[str]) -> None:
         """Read what is needed to know the forms of some words of queries."""
         new = [word for word in dict.fromkeys(words) if word not in self.places]
         if not new:
@@ -79,7 +79,7 @@ class StoredForms:
             known = 0 <= number < len(self.group_of) and self.group_of[number] >= 0
             self.places[word] = None if group < 0 else FormPlace(group, number if known else -1)
 
-    def spell(self, connection: Connection, groups: Iterable[int]) -> None:
+    def spell(self, connection: Database, groups: Iterable[int]) -> None:
         """Read the words of some stems, for explanations."""
         missing = [n for group in groups for n in self.words_of(group).tolist() if n not in self._names]
         self._names |= find_terms(connection, "number", missing)

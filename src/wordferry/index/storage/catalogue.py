@@ -138,7 +138,7 @@ class Stamp(NamedTuple):
         return cls((facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns), unfinished)
 
 
-class Connection(sqlite3.Connection):
+class Database(sqlite3.Connection):
     """A connection to a catalogue; one for reading remembers what it read of the state it sees."""
 
     file = Path()
@@ -193,8 +193,8 @@ class Catalogue:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / FILE
-        self._idle: list[Connection] = []
-        self._writer: Connection | None = None
+        self._idle: list[Database] = []
+        self._writer: Database | None = None
         self._mutex = Lock()
         self.closed = False
         self._process = os.getpid()
@@ -216,7 +216,7 @@ class Catalogue:
     def create(cls, folder: Path, meta: dict[str, Any], words: Iterable[tuple[Any, ...]]) -> None:
         """Write a catalogue without documents into a folder."""
         file = folder / FILE
-        connection = sqlite3.connect(file, isolation_level=None, factory=Connection)
+        connection = sqlite3.connect(file, isolation_level=None, factory=Database)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
@@ -234,7 +234,7 @@ class Catalogue:
         finally:
             connection.close()
 
-    def _connect(self, *, write: bool) -> Connection:
+    def _connect(self, *, write: bool) -> Database:
         """A new connection. Who may not write reads beside a writer through the writer's log and shared memory; when
         nobody has the index open there is neither, and the file is read as one that does not change as long as it
         does not (:class:`Stamp`)."""
@@ -251,7 +251,7 @@ class Catalogue:
             timeout=BUSY_SECONDS,
             check_same_thread=False,
             cached_statements=64,
-            factory=Connection,
+            factory=Database,
         )
         connection.file = self.file
         try:
@@ -278,10 +278,10 @@ class Catalogue:
         self.place.check()
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Database]:
         """A connection inside a read transaction: everything read through it is one state of the index."""
         self.check_use()
-        connection: Connection | None = None
+        connection: Database | None = None
         sound = False
         try:
             connection = self._idle_connection() or self._connect(write=False)
@@ -305,7 +305,7 @@ class Catalogue:
             if connection is not None:
                 self._hand_back(connection, sound)
 
-    def _idle_connection(self) -> Connection | None:
+    def _idle_connection(self) -> Database | None:
         """A connection that waits to be used again; one that cannot see what has changed since is closed."""
         while True:
             with self._mutex:
@@ -314,12 +314,12 @@ class Catalogue:
                 return connection
             connection.close()
 
-    def _check_unchanged(self, connection: Connection) -> None:
+    def _check_unchanged(self, connection: Database) -> None:
         """Refuse what was read from a file that somebody began to write meanwhile."""
         if connection.stamp is not None and connection.stamp != Stamp.of(self.file):
             raise StorageError(f"{self.file} was changed by a writer while it was read. Try again.")
 
-    def _hand_back(self, connection: Connection, sound: bool) -> None:
+    def _hand_back(self, connection: Database, sound: bool) -> None:
         try:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -341,7 +341,7 @@ class Catalogue:
         return translate(error, self.file)
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Database]:
         """A connection inside a write transaction: committed and on the disk at the end, or nothing of it."""
         self.check_use()
         try:
@@ -382,7 +382,7 @@ class Catalogue:
         self.place.close()
 
 
-def check_header(connection: Connection) -> None:
+def check_header(connection: Database) -> None:
     """Refuse a file of another program or of another format."""
     file = connection.file
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
@@ -401,13 +401,13 @@ def id_sum(ids: Iterable[str]) -> int:
     return sum(zlib.crc32(identifier.encode("utf-8")) for identifier in ids)
 
 
-def number_of(connection: Connection, identifier: str) -> int | None:
+def number_of(connection: Database, identifier: str) -> int | None:
     """The number of the document with an id."""
     row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
     return None if row is None else row[0]
 
 
-def all_ids(connection: Connection) -> list[str]:
+def all_ids(connection: Database) -> list[str]:
     """The ids of all documents in order, held to the count and the sum that the state keeps."""
     state = connection.meta("state")
     ids = [row[0] for row in connection.execute("SELECT id FROM documents ORDER BY number")]

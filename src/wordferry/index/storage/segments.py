@@ -18,7 +18,7 @@ from wordferry.base.arrays import Counts, Float32Array, Int64Array
 from wordferry.base.lazy import shutil
 from wordferry.encoders.codes import Codes
 from wordferry.errors import FormatError, StorageError, WordferryError
-from wordferry.index.storage.catalogue import Connection, sealed
+from wordferry.index.storage.catalogue import Database, sealed
 from wordferry.index.storage.columns import Columns
 from wordferry.index.storage.stems import NAMES as STEMS
 from wordferry.index.storage.stems import SegmentStems
@@ -104,16 +104,16 @@ class Segment(NamedTuple):
     """sha256 of the segment's manifest, which holds those of its files."""
 
     @classmethod
-    def of(cls, row: Sequence[Any], connection: Connection) -> Segment:
+    def of(cls, row: Sequence[Any], connection: Database) -> Segment:
         """From a row of the catalogue."""
         return cls(*connection.unsealed(row, "the entry of segment {!r}"))
 
     @classmethod
-    def listed(cls, connection: Connection) -> list[Segment]:
+    def listed(cls, connection: Database) -> list[Segment]:
         """Those of a catalogue, in the order of their documents."""
         return [cls.of(row, connection) for row in connection.execute("SELECT * FROM segments ORDER BY first")]
 
-    def list_in(self, connection: Connection) -> None:
+    def list_in(self, connection: Database) -> None:
         """Put it into the catalogue."""
         connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", sealed(*self))
 

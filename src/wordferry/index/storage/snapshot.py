@@ -19,7 +19,7 @@ from wordferry.encoders.codes import Codes
 from wordferry.errors import FormatError, ReplacedError, WordferryError
 from wordferry.index.results import Document
 from wordferry.index.search.filters import Condition
-from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Connection, number_of
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Database, number_of
 from wordferry.index.storage.columns import Columns, Gathering, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, with_remedy
 from wordferry.index.storage.stored_weights import StoredWeights
@@ -142,7 +142,7 @@ class Snapshot:
 class OpenState(NamedTuple):
     """A state of an index while it is read: the transaction, and the arrays that belong to it."""
 
-    connection: Connection
+    connection: Database
     snapshot: Snapshot
 
     def row(self, identifier: str) -> int | None:
@@ -186,7 +186,7 @@ class Snapshots:
         self._rows: dict[str, SegmentRows] = {}
         self._weights: tuple[str, StoredWeights | None] = "", None
 
-    def get(self, connection: Connection) -> Snapshot:
+    def get(self, connection: Database) -> Snapshot:
         """The snapshot of the state that the connection's transaction sees."""
         state = connection.meta("state")
         if state is None:
@@ -209,7 +209,7 @@ class Snapshots:
                     self._recent.pop(min(self._recent))
             return found
 
-    def _load(self, connection: Connection, state: dict[str, Any]) -> Snapshot:
+    def _load(self, connection: Database, state: dict[str, Any]) -> Snapshot:
         segments = tuple(Segment.listed(connection))
         mapped = {s.name: self._rows.get(s.name) or s.read(self._folder) for s in segments}
         self._rows = mapped
@@ -241,7 +241,7 @@ class Snapshots:
             fields=self._fields,
         )
 
-    def _alive(self, connection: Connection, numbers: npt.NDArray[Any], state: dict[str, Any]) -> BoolArray | None:
+    def _alive(self, connection: Database, numbers: npt.NDArray[Any], state: dict[str, Any]) -> BoolArray | None:
         """The rows that are not deleted, held to what the state says of them; None when none is deleted."""
         dead = np.array([row[0] for row in connection.execute("SELECT number FROM tombstones")], dtype=np.int64)
         alive, count, total = None, len(numbers), int(numbers.sum(dtype=np.int64))
@@ -253,7 +253,7 @@ class Snapshots:
         return alive
 
     def _stored_weights(
-        self, connection: Connection, state: dict[str, Any], mapped: dict[str, SegmentRows]
+        self, connection: Database, state: dict[str, Any], mapped: dict[str, SegmentRows]
     ) -> StoredWeights | None:
         """The stored weights, where all segments that they cover are still there."""
         record = connection.meta("weights")
@@ -264,7 +264,7 @@ class Snapshots:
         found = self._weights[1]
         return found if found is not None and found.config["epoch"] == state["epoch"] else None
 
-    def _terms(self, connection: Connection, state: dict[str, Any], weights: StoredWeights | None) -> TermVectors:
+    def _terms(self, connection: Database, state: dict[str, Any], weights: StoredWeights | None) -> TermVectors:
         """The words with vectors; those of an earlier state of this epoch are a prefix."""
         same = [s.terms for s in self._recent.values() if s.epoch == state["epoch"]]
         same += [] if weights is None else [weights.vectors]
@@ -272,7 +272,7 @@ class Snapshots:
         return read_vectors(connection, state, max(known, key=len, default=None))
 
 
-def read_buffer(connection: Connection) -> Bags:
+def read_buffer(connection: Database) -> Bags:
     """The documents that wait for a segment."""
     rows = [
         connection.unsealed(row, "the bag of words of document number {}")
@@ -286,7 +286,7 @@ def read_buffer(connection: Connection) -> Bags:
     return Bags(indptr, words, counts, np.array([row[0] for row in rows], dtype=np.int64), codes)
 
 
-def columns_of(connection: Connection, numbers: Int64Array) -> Columns:
+def columns_of(connection: Database, numbers: Int64Array) -> Columns:
     """The fields of the documents with these numbers, which ascend."""
     gathered, found, whole = Gathering(), [], Unpacker(connection)
     first, last = (int(numbers[0]), int(numbers[-1])) if len(numbers) else (0, -1)

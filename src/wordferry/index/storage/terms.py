@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
-from wordferry.index.storage.catalogue import Connection
+from wordferry.index.storage.catalogue import Database
 from wordferry.texts.stop_marks import AFTER_MARK, MARK, is_marked
 from wordferry.words.vocabulary import Vocabulary
 
@@ -37,7 +37,7 @@ def term_rows(words: Iterable[tuple[int, str, int | None]]) -> Iterator[TermRow]
         yield number, word, vector, zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
 
 
-def checked_rows(connection: Connection, rows: Iterable[TermRow]) -> Iterator[TermRow]:
+def checked_rows(connection: Database, rows: Iterable[TermRow]) -> Iterator[TermRow]:
     """Rows of the table, each held to its checksum."""
     for number, word, vector, checksum in rows:
         if zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass")) != checksum:
@@ -76,7 +76,7 @@ class TermVectors:
         return found
 
     @classmethod
-    def assign(cls, connection: Connection, size: int, vocabulary: Vocabulary) -> TermVectors:
+    def assign(cls, connection: Database, size: int, vocabulary: Vocabulary) -> TermVectors:
         """Give every word of the dictionary the vector that a vocabulary has for it, and write that down."""
         find, found = vocabulary.finder, []
         for number, word, _, _ in checked_rows(connection, connection.execute("SELECT * FROM words")):
@@ -92,7 +92,7 @@ class TermVectors:
         return zlib.crc32(np.stack([self.numbers, self.rows], axis=1).astype("<i8").tobytes(), before)
 
 
-def read_vectors(connection: Connection, state: dict[str, Any], before: TermVectors | None = None) -> TermVectors:
+def read_vectors(connection: Database, state: dict[str, Any], before: TermVectors | None = None) -> TermVectors:
     """Which words have a vector, held to the state. ``before`` is a prefix that was read from an earlier state."""
     before = before or TermVectors(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
     query = "SELECT number, vector FROM words WHERE vector IS NOT NULL AND number >= ? ORDER BY number"
@@ -109,14 +109,14 @@ def read_vectors(connection: Connection, state: dict[str, Any], before: TermVect
     return found
 
 
-def read_stop_words(connection: Connection, size: int) -> Int64Array:
+def read_stop_words(connection: Database, size: int) -> Int64Array:
     """The numbers of the stop words that documents have, ascending; ``size`` is above every number of the state."""
     rows = connection.execute("SELECT * FROM words WHERE word >= ? AND word < ?", (MARK, AFTER_MARK))
     found = (row[0] for row in checked_rows(connection, rows))
     return np.array(sorted(number for number in found if number < size), dtype=np.int64)
 
 
-def find_terms(connection: Connection, column: str, values: Sequence[Any]) -> Iterator[tuple[int, str]]:
+def find_terms(connection: Database, column: str, values: Sequence[Any]) -> Iterator[tuple[int, str]]:
     """The numbers and spellings of words that have one of some values in a column, as far as they are listed."""
     rows: list[TermRow] = []
     for start in range(0, len(values), _VARIABLES):
@@ -125,7 +125,7 @@ def find_terms(connection: Connection, column: str, values: Sequence[Any]) -> It
     return (row[:2] for row in checked_rows(connection, rows))
 
 
-def find_words(connection: Connection, numbers: Sequence[int]) -> list[str]:
+def find_words(connection: Database, numbers: Sequence[int]) -> list[str]:
     """The words with these numbers, all of which must be there."""
     found = dict(find_terms(connection, "number", numbers))
     if len(found) < len(set(numbers)):
@@ -137,7 +137,7 @@ class TermDictionary:
     """The dictionary as its one writer sees it; words that came in a transaction are in memory until it is stored."""
 
     def __init__(
-        self, connection: Connection, state: dict[str, Any], vocabulary: Vocabulary, *, whole: bool = False
+        self, connection: Database, state: dict[str, Any], vocabulary: Vocabulary, *, whole: bool = False
     ) -> None:
         self._connection = connection
         self.vocabulary = vocabulary
@@ -160,7 +160,7 @@ class TermDictionary:
     @classmethod
     def of_no_index(cls, vocabulary: Vocabulary) -> TermDictionary:
         """An empty dictionary in memory, which is not stored."""
-        return cls(sqlite3.connect(":memory:", factory=Connection), EMPTY, vocabulary, whole=True)
+        return cls(sqlite3.connect(":memory:", factory=Database), EMPTY, vocabulary, whole=True)
 
     def without_vectors(self) -> dict[str, int]:
         """The numbers of all words without a vector."""

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.index.results import Document
-from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Connection, sealed
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Database, sealed
 from wordferry.texts.tokenizers import KeptText
 
 FEWEST = 64
@@ -80,7 +80,7 @@ def trained(texts: list[bytes], ends: bytes) -> bytes:
 class CompressionDictionaries:
     """The compression dictionaries that a catalogue has."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Database) -> None:
         self._connection = connection
         self._kept: dict[Any, Any] = {} if connection.kept is None else connection.kept
 
@@ -157,7 +157,7 @@ def _gaps(numbers: list[int]) -> bytes:
 class Packer:
     """Puts texts into packs."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Database) -> None:
         self._connection = connection
         self._dictionaries = CompressionDictionaries(connection)
         self._base: tuple[int, Any] | None = None
@@ -191,7 +191,7 @@ class Packer:
 class Unpacker:
     """Rows of documents made whole again; the pack and the piece that were read last are kept."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Database) -> None:
         self._connection = connection
         self._dictionaries = CompressionDictionaries(connection)
         self._pack: tuple[int, int, int, bytes] = (0, -1, 0, b"")
@@ -257,7 +257,7 @@ def _decoded(fields: list[bytes]) -> tuple[str, str | None, str]:
     return text.decode(), None if label == _NO_LABEL else label.decode(), metadata.decode()
 
 
-def repack(connection: Connection) -> None:
+def repack(connection: Database) -> None:
     """Drop the texts of deleted documents from their packs, and pack those that lie in rows of their own."""
     packs = connection.execute("SELECT first, last FROM packs ORDER BY first").fetchall()
     unpacker, packer = Unpacker(connection), Packer(connection)
@@ -276,7 +276,7 @@ def repack(connection: Connection) -> None:
         connection.executemany(change, [(text[0],) for text in run])
 
 
-def _loose(connection: Connection, firsts: list[int]) -> Iterator[list[Text]]:
+def _loose(connection: Database, firsts: list[int]) -> Iterator[list[Text]]:
     """Runs of documents whose texts are in their own rows, cut where packs begin; short runs stay as they are."""
     query = (
         "SELECT number, text, label, metadata FROM documents WHERE text IS NOT NULL AND number > ? "
@@ -291,7 +291,7 @@ def _loose(connection: Connection, firsts: list[int]) -> Iterator[list[Text]]:
         after = run[-1][0]
 
 
-def all_documents(connection: Connection) -> Iterator[tuple[Any, ...]]:
+def all_documents(connection: Database) -> Iterator[tuple[Any, ...]]:
     """The rows of all documents in order; an error at the end when some were missing."""
     state = connection.meta("state")
     count = numbers = 0
@@ -316,18 +316,18 @@ def as_document(row: tuple[Any, ...]) -> Document:
     return Document(row[1], stored_text(row[2], row[3]), _metadata(row[5])[0], row[4])
 
 
-def read_document(connection: Connection, id: str) -> Document | None:
+def read_document(connection: Database, id: str) -> Document | None:
     """The document with an id, or None."""
     row = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (id,)).fetchone()
     return None if row is None else as_document(Unpacker(connection).checked(row))
 
 
-def read_ids(connection: Connection, numbers: Sequence[int]) -> list[str]:
+def read_ids(connection: Database, numbers: Sequence[int]) -> list[str]:
     """The ids of the documents with some numbers."""
     return [row[1] for row in selected_documents(connection, numbers, "number, id")]
 
 
-def selected_documents(connection: Connection, numbers: Sequence[int], columns: str) -> Iterator[tuple[Any, ...]]:
+def selected_documents(connection: Database, numbers: Sequence[int], columns: str) -> Iterator[tuple[Any, ...]]:
     """Columns of the documents with these numbers, in their order; the first column is the number."""
     found: dict[int, tuple[Any, ...]] = {}
     for start in range(0, len(numbers), _VARIABLES):

@@ -17,7 +17,7 @@ import numpy as np
 from wordferry.base.arrays import Float32Array, Float64Array
 from wordferry.base.runtime import Progress
 from wordferry.errors import InputError, VocabularyMismatch, WordferryError
-from wordferry.index.storage.catalogue import Connection, sealed
+from wordferry.index.storage.catalogue import Database, sealed
 from wordferry.texts.coverage import CoverageWarning
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.growing import GrowingVocabulary, VectorTable
@@ -36,11 +36,11 @@ class IndexVectors:
     def __init__(self, embeddings: Embeddings) -> None:
         self.embeddings = embeddings
 
-    def read(self, connection: Connection, state: dict[str, Any]) -> Embeddings:
+    def read(self, connection: Database, state: dict[str, Any]) -> Embeddings:
         """The embeddings that a state has."""
         return self.embeddings
 
-    def verify(self, connection: Connection, state: dict[str, Any]) -> None:
+    def verify(self, connection: Database, state: dict[str, Any]) -> None:
         """Compare what the catalogue holds of vectors with its checksums."""
 
 
@@ -55,7 +55,7 @@ class MadeVectors(IndexVectors):
         self._table = VectorTable(facts["dimensions"], self._for_query)
         super().__init__(self._table.embeddings)
 
-    def read(self, connection: Connection, state: dict[str, Any]) -> Embeddings:
+    def read(self, connection: Database, state: dict[str, Any]) -> Embeddings:
         with self._mutex:
             if state["made"] > len(self._table):
                 for block in self._blocks(connection, len(self._table), state["made"]):
@@ -64,7 +64,7 @@ class MadeVectors(IndexVectors):
             return self.embeddings
 
     def _blocks(
-        self, connection: Connection, start: int, end: int
+        self, connection: Database, start: int, end: int
     ) -> Iterator[tuple[list[str], Float32Array, Float64Array]]:
         """Words, vectors and lengths of stored blocks, each held to its checksum."""
         query = "SELECT * FROM vectors WHERE first >= ? AND first < ? ORDER BY first"
@@ -81,7 +81,7 @@ class MadeVectors(IndexVectors):
         if start != end:
             raise connection.damaged("the list of vectors")
 
-    def verify(self, connection: Connection, state: dict[str, Any]) -> None:
+    def verify(self, connection: Database, state: dict[str, Any]) -> None:
         """Compare every stored block with its checksum."""
         for _ in self._blocks(connection, 0, state["made"]):
             pass
@@ -149,7 +149,7 @@ class NewVectors:
         self._new.append(made)
         return dict(zip(made.vocabulary, range(start, len(self.vocabulary)), strict=True))
 
-    def store(self, connection: Connection, state: dict[str, Any]) -> None:
+    def store(self, connection: Database, state: dict[str, Any]) -> None:
         """Write what was made into the catalogue."""
         for made in self._new:
             for start in range(0, len(made), _BLOCK):

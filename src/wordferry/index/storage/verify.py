@@ -24,7 +24,7 @@ from wordferry.index.storage.catalogue import (
     FILE,
     FORMAT,
     Catalogue,
-    Connection,
+    Database,
     checksum,
     translate,
 )
@@ -117,7 +117,7 @@ class Checker:
             raise FormatError("The index is damaged. " + " | ".join(self.problems))
         return found
 
-    def _check_all(self, connection: Connection) -> Verification:
+    def _check_all(self, connection: Database) -> Verification:
         file = self.catalogue.file
         for (line,) in connection.execute("PRAGMA integrity_check"):
             if line != "ok":
@@ -156,7 +156,7 @@ class Checker:
             self.problems.append(str(error))
             return None
 
-    def _check_meta(self, connection: Connection) -> None:
+    def _check_meta(self, connection: Database) -> None:
         for key, value, stored in connection.execute("SELECT key, value, checksum FROM meta"):
             if checksum(key, value) != stored:
                 self.problems.append(
@@ -166,7 +166,7 @@ class Checker:
         if missing:
             self.problems.append(f"{self.catalogue.file} is damaged: the entries {sorted(missing)} are missing.")
 
-    def _check_documents(self, connection: Connection) -> Int64Array:
+    def _check_documents(self, connection: Database) -> Int64Array:
         numbers = []
         self._attempt(CompressionDictionaries(connection).check)
         whole = Unpacker(connection)
@@ -175,7 +175,7 @@ class Checker:
             self._attempt(lambda: json.loads(whole.checked(row)[5]))  # noqa: B023 - called at once
         return np.array(numbers, dtype=np.int64)
 
-    def _check_segments(self, connection: Connection) -> tuple[Int64Array, int, int]:
+    def _check_segments(self, connection: Database) -> tuple[Int64Array, int, int]:
         """The numbers of the rows of all segments, how many segments and pairs; one segment is looked at at a time."""
         numbers, pairs = [np.zeros(0, dtype=np.int64)], 0
         stop = self._attempt(lambda: read_stop_words(connection, sys.maxsize))
@@ -204,7 +204,7 @@ class Checker:
             pairs += bags.pairs
         return np.concatenate(numbers), len(numbers) - 1, pairs
 
-    def _stems_agree(self, rows: SegmentRows, connection: Connection) -> bool:
+    def _stems_agree(self, rows: SegmentRows, connection: Database) -> bool:
         """Whether the stems of a segment are those of its words; another version of the stemmer may give others."""
         stored = rows.stems
         if stored is None or stored.edition != self._keys.edition:
@@ -228,7 +228,7 @@ class Checker:
             extra = len(np.setdiff1d(live, documents))
             self.problems.append(f"{file}: {lost} documents have no bag of words, {extra} bags have no document.")
 
-    def _check_words(self, connection: Connection, state: dict[str, Any]) -> TermVectors | None:
+    def _check_words(self, connection: Database, state: dict[str, Any]) -> TermVectors | None:
         """Every row of the dictionary, and that it has every word that documents have."""
         file = self.catalogue.file
         self._attempt(lambda: self.vectors.verify(connection, state))
@@ -247,7 +247,7 @@ class Checker:
         found: TermVectors | None = self._attempt(lambda: read_vectors(connection, state)) if state else None
         return found
 
-    def _check_graph(self, connection: Connection, state: dict[str, Any], words: TermVectors | None) -> int:
+    def _check_graph(self, connection: Database, state: dict[str, Any], words: TermVectors | None) -> int:
         stored = self._attempt(lambda: connection.meta("graph"))
         covered, rows = 0, np.zeros(0, np.int64) if words is None else words.rows
         for record in (self.config.base, stored):

@@ -10,7 +10,7 @@ import numpy as np
 
 from wordferry.base.lazy import shutil
 from wordferry.index.storage import segments
-from wordferry.index.storage.catalogue import Connection, sealed
+from wordferry.index.storage.catalogue import Database, sealed
 from wordferry.index.storage.columns import Columns, Gathering
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, narrowed
 from wordferry.index.storage.snapshot import columns_of, read_buffer
@@ -32,7 +32,7 @@ class Transaction:
     """
 
     def __init__(
-        self, connection: Connection, state: State, counting: Counting, config: dict[str, Any], keys: WordKeys
+        self, connection: Database, state: State, counting: Counting, config: dict[str, Any], keys: WordKeys
     ) -> None:
         self.connection = connection
         self.state = state
@@ -131,7 +131,7 @@ class Transaction:
         return made
 
 
-def live_rows(connection: Connection, segment: Segment) -> Bags:
+def live_rows(connection: Database, segment: Segment) -> Bags:
     """The rows of a segment that are not deleted."""
     bags = segment.read(connection.file.parent, verify=True).bags
     span = (segment.first, segment.last)

@@ -22,7 +22,7 @@ from wordferry.index.results import Document
 from wordferry.index.storage.catalogue import (
     DOCUMENT_COLUMNS,
     Catalogue,
-    Connection,
+    Database,
     checksum,
     id_sum,
     number_of,
@@ -272,7 +272,7 @@ class Writer:
         self._counting = state["generation"], counting
         change.end(committed=True)
 
-    def _know_words(self, connection: Connection, state: State) -> Counting:
+    def _know_words(self, connection: Database, state: State) -> Counting:
         """What counts words, and knows those of a state."""
         if self._counting is None or self._counting[0] != state["generation"]:
             vocabulary, made = self._vectors.read(connection, state).vocabulary, None
@@ -394,9 +394,7 @@ class Writer:
             ids.append(made)
         return ids
 
-    def _refuse_existing(
-        self, connection: Connection, named: list[tuple[str, Entry]], first: int, call: _Adding
-    ) -> None:
+    def _refuse_existing(self, connection: Database, named: list[tuple[str, Entry]], first: int, call: _Adding) -> None:
         """Say which id of a chunk is there already: from before, or from this call."""
         for identifier, entry in named:
             number = number_of(connection, identifier)
@@ -423,7 +421,7 @@ class Writer:
         state["id_sum"] -= id_sum([identifier])
         return True
 
-    def _live(self, connection: Connection) -> Iterator[Bags]:
+    def _live(self, connection: Database) -> Iterator[Bags]:
         for segment in Segment.listed(connection):
             yield live_rows(connection, segment)
         yield read_buffer(connection)
@@ -440,7 +438,7 @@ class Writer:
             codes = None if again is None else again(numbers, [text_of(stored_text(row[2], row[3])) for row in rows])
             yield Bags(*found.bags, numbers, codes)
 
-    def _coded_again(self, connection: Connection) -> Callable[[Int64Array, list[str]], Codes]:
+    def _coded_again(self, connection: Database) -> Callable[[Int64Array, list[str]], Codes]:
         """From the numbers and texts of documents to their vectors."""
         try:
             parts = [part for part in self._live(connection) if part.codes is not None]
