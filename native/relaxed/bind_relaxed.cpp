@@ -34,7 +34,7 @@ void sums(const FloatView& panel, const FloatView& pass, const FloatView& graph,
              panel.rows() * pass.rows());
 }
 
-void symmetric(const Matrix& values, bool from_lower, int threads) {
+void symmetric(const Matrix& values, int threads, bool from_lower) {
   require(values.shape(0) == values.shape(1), "the matrix must be square");
   const std::int64_t stride = row_stride(values);
   run_native([&](Watch& watch) {
@@ -167,9 +167,9 @@ void bind_relaxed(nb::module_& m) {
       .value("keep", Overlap::keep)
       .value("residual", Overlap::residual);
   nb::enum_<Side>(m, "Side").value("both", Side::both).value("left", Side::left).value("right", Side::right);
-  m.def("panel_sums", &sums, "panel"_a, "pass_over"_a, "graph"_a, "rest"_a, "kind"_a, "out"_in, "transposed"_a,
-        "combine"_a, "lower"_a, "threads"_a, "progress"_a.none());
-  m.def("make_symmetric", &symmetric, "values"_in, "from_lower"_a, "threads"_a);
+  m.def("panel_sums", &sums, "panel"_a, "pass_over"_a, "graph"_a, "rest"_a, "kind"_a, "out"_in, "transposed"_a = false,
+        "combine"_a = false, "lower"_a = false, "threads"_a = 1, "progress"_a.none() = nb::none());
+  m.def("make_symmetric", &symmetric, "values"_in, "threads"_a, "from_lower"_a = false);
   m.def("transposed_max", &larger_transposed, "out"_in, "other"_in, "threads"_a);
   m.def("squared_lengths", &lengths, "vectors"_in, "Squared lengths of vectors.");
   m.def("word_distances", &distances_of_words, "a"_in, "a_squares"_in, "b"_in, "b_squares"_in, "out"_in, "threads"_a);

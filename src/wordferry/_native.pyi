@@ -92,14 +92,16 @@ def panel_sums(
     rest: float,
     kind: PanelKind,
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
-    transposed: bool,
-    combine: bool,
-    lower: bool,
-    threads: int,
-    progress: object | None,
+    transposed: bool = False,
+    combine: bool = False,
+    lower: bool = False,
+    threads: int = 1,
+    progress: object | None = None,
 ) -> None: ...
 def make_symmetric(
-    values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")], from_lower: bool, threads: int
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    threads: int,
+    from_lower: bool = False,
 ) -> None: ...
 def transposed_max(
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],

@@ -176,7 +176,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "Nearest": lambda: [ROWS, 2],
         "Nearest.finish": lambda: [_native.Nearest(ROWS, 2), 2],
         "TransportDocuments": lambda: [whole(), whole(), graph, 1.0, True],
-        "make_symmetric": lambda: [_f4(ROWS, ROWS), True, 2],
+        "make_symmetric": lambda: [_f4(ROWS, ROWS), 2, True],
         "nearest_centroids": lambda: [_f4(4, 3), _f4(3), 2],
         "pair_distances": lambda: [_f4(4, 3), _f4(4, 3), _i("i4", 0, 3), _i("i4", 1, 2), 2],
         "parse_numbers": lambda: [b"1 2 3 4", 2, _f4(4)],

@@ -53,7 +53,9 @@ def kinds(function: Any) -> Iterator[list[str]]:
         inside = signature[signature.index("(") + 1 : signature.rindex(") ->")]
         parts = re.split(r", (?=\w+(?:: |$|,))", inside) if inside else []
         yield [
-            part.partition(": ")[2] or "self" for part in parts if not (isinstance(function, type) and part == "self")
+            part.partition(": ")[2].partition(" = ")[0] or "self"
+            for part in parts
+            if not (isinstance(function, type) and part == "self")
         ]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from wordferry import Embeddings, _native, pairwise
 from wordferry.errors import InputError
 from wordferry.kernels import passes
-from wordferry.kernels.passes import Overlap, Side
+from wordferry.kernels.passes import Overlap, PanelKind, Side
 
 MESS = st.integers(-3, 12)
 
@@ -42,7 +42,7 @@ def test_any_csr_is_safe(indptr: list[int], indices: list[int], values: int, col
     assert all(0 <= i < columns for i in indices)
     assert all(a <= b for a, b in itertools.pairwise(indptr))
     out = np.zeros((rows, rows), dtype=np.float32)
-    passes.panel_sums(view, view, passes.empty_graph(columns), 1.0, "keep", out)
+    passes.panel_sums(view, view, passes.empty_graph(columns), 1.0, PanelKind.keep, out)
     passes.related_pairs(view, view, passes.empty_graph(columns), 1.0, Overlap.residual, Side.both, out, 1, None)
 
 
@@ -72,12 +72,12 @@ def i32(*shape: int) -> np.ndarray:
 
 GRAPH = passes.empty_graph(4)
 WRONG = {
-    "out too small": lambda: passes.panel_sums(good(), good(), GRAPH, 1, "omr", f32(3, 2)),
-    "out of doubles": lambda: passes.panel_sums(good(), good(), GRAPH, 1, "omr", np.zeros((3, 3))),
-    "out by columns": lambda: passes.panel_sums(good(), good(), GRAPH, 1, "omr", f32(3, 3).T),
-    "other words": lambda: passes.panel_sums(good(words=5), good(), GRAPH, 1, "omr", f32(3, 3)),
-    "graph too small": lambda: passes.panel_sums(good(), good(), passes.empty_graph(3), 1, "omr", f32(3, 3)),
-    "lower of no square": lambda: passes.panel_sums(good(2), good(), GRAPH, 1, "omr", f32(3, 2), lower=True),
+    "out too small": lambda: passes.panel_sums(good(), good(), GRAPH, 1, PanelKind.omr, f32(3, 2)),
+    "out of doubles": lambda: passes.panel_sums(good(), good(), GRAPH, 1, PanelKind.omr, np.zeros((3, 3))),
+    "out by columns": lambda: passes.panel_sums(good(), good(), GRAPH, 1, PanelKind.omr, f32(3, 3).T),
+    "other words": lambda: passes.panel_sums(good(words=5), good(), GRAPH, 1, PanelKind.omr, f32(3, 3)),
+    "graph too small": lambda: passes.panel_sums(good(), good(), passes.empty_graph(3), 1, PanelKind.omr, f32(3, 3)),
+    "lower of no square": lambda: passes.panel_sums(good(2), good(), GRAPH, 1, PanelKind.omr, f32(3, 2), lower=True),
     "no such kind": lambda: _native.panel_sums(good(), good(), GRAPH, 1.0, 7, f32(3, 3), False, False, False, 1, None),
     "no square": lambda: passes.make_symmetric(f32(2, 3), 1),
     "no transpose": lambda: passes.transposed_max(f32(2, 3), f32(2, 3), 1),

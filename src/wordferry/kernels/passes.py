@@ -9,7 +9,6 @@ import numpy as np
 
 from wordferry import _native
 from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int32Array, Int64Array
-from wordferry.base.runtime import Progress
 
 FAR_AWAY = np.float32(1e30)
 """A larger cost than any, for a word that must not move to itself; finite, so that 0 times it is 0."""
@@ -45,7 +44,7 @@ Nearest = _native.Nearest
 """The k nearest of each row while blocks of values come in: ``Nearest(rows, k)``; ``offer(first_row, values, first,
 allowed, threads)`` offers ``values[i, c]`` to row ``first_row + i`` as candidate ``first + c`` where ``allowed``;
 ``finish(threads)`` gives indices and distances by (distance, index), -1 and inf where there are fewer, and ends it."""
-Overlap, Side = _native.Overlap, _native.Side
+Overlap, Side, PanelKind = _native.Overlap, _native.Side, _native.PanelKind
 dense_pairs = _native.dense_pairs
 """``dense_pairs(x, y, costs, own, x_known, y_known, far, overlap, side, out, threads)``: RWMD of one document to many,
 from ``costs[w, i]`` of word w of y's numbering and the i-th word of x. Only the first ``x_known`` words of x, and
@@ -53,6 +52,15 @@ from ``costs[w, i]`` of word w of y's numbering and the i-th word of x. Only the
 word_distances = _native.word_distances
 """``word_distances(a, a_squares, b, b_squares, out, threads)``: ``out[i, j]`` is the distance of the vectors ``a[i]``
 and ``b[j]``; its bits depend on these two alone."""
+panel_sums = _native.panel_sums
+"""``panel_sums(panel, moving, graph, rest, kind, out, transposed=False, combine=False, lower=False, threads=1,
+progress=None)``: sums over the words of each document of ``moving`` against sixteen documents of ``panel`` at a time.
+
+``out[moving, panel]``, or the other way round when ``transposed``; with ``combine`` the larger of the sum and what
+stands there. ``lower`` leaves out what lies above the diagonal."""
+make_symmetric = _native.make_symmetric
+"""``make_symmetric(values, threads, from_lower=False)``: ``values[i, j] = values[j, i] =`` the larger of the two, or
+the lower one."""
 accumulate = _native.accumulate
 """``accumulate(moving, target, nearest, first_word, omr, add, out, threads)``: add (or start) the sums of one block of
 words, from ``first_word`` on, to ``out[moving, target]``. Both sides' words must rise in every document."""
@@ -91,35 +99,6 @@ def aligned(*shape: int) -> Float32Array:
     start = -memory.ctypes.data % 64
     result: Float32Array = memory[start : start + size].view(np.float32).reshape(shape)
     return result
-
-
-def panel_sums(
-    panel: View,
-    moving: View,
-    graph: View,
-    rest: float,
-    kind: str,
-    out: Float32Array,
-    *,
-    transposed: bool = False,
-    combine: bool = False,
-    lower: bool = False,
-    threads: int = 1,
-    progress: Progress | None = None,
-) -> None:
-    """Sums over the words of each document of ``moving`` against sixteen documents of ``panel`` at a time.
-
-    ``out[moving, panel]``, or the other way round when ``transposed``; with ``combine`` the larger of the sum and
-    what stands there. ``lower`` leaves out what lies above the diagonal.
-    """
-    _native.panel_sums(
-        panel, moving, graph, rest, _native.PanelKind[kind], out, transposed, combine, lower, threads, progress
-    )
-
-
-def make_symmetric(values: Float32Array, threads: int, *, from_lower: bool = False) -> None:
-    """``values[i, j] = values[j, i] =`` the larger of the two, or the lower one."""
-    _native.make_symmetric(values, from_lower, threads)
 
 
 def whole_view(matrix: Csr) -> WholeView:

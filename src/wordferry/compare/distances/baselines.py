@@ -36,8 +36,8 @@ class CosinePanels(_Panels):
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         x, y = passes.aligned_views(problem.x.unit_view, problem.y.unit_view, len(problem.frame.words))
         symmetric, threads = problem.symmetric, problem.run.threads
-        graph = passes.empty_graph(0)
-        passes.panel_sums(y, x, graph, 0.0, "product", out, lower=symmetric, threads=threads, progress=report)
+        graph, kind = passes.empty_graph(0), passes.PanelKind.product
+        passes.panel_sums(y, x, graph, 0.0, kind, out, lower=symmetric, threads=threads, progress=report)
         if symmetric:
             passes.make_symmetric(out, threads, from_lower=True)
         np.subtract(1, out, out=out)
@@ -72,8 +72,8 @@ class L1Panels(_Panels):
         size = len(problem.frame.words)
         x, y = passes.aligned_views(problem.x.view, problem.y.view, size)
         symmetric, threads = problem.symmetric, problem.run.threads
-        graph = passes.empty_graph(size)
-        passes.panel_sums(y, x, graph, 1.0, "omr", out, lower=symmetric, threads=threads, progress=report)
+        graph, kind = passes.empty_graph(size), passes.PanelKind.omr
+        passes.panel_sums(y, x, graph, 1.0, kind, out, lower=symmetric, threads=threads, progress=report)
         if symmetric:
             passes.make_symmetric(out, threads, from_lower=True)
         out *= 2

@@ -51,7 +51,8 @@ class Panels(Method):
         return float((sums * _PASS + entered * _LINK) * sides / 2 + sides * edges * _EDGE)
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        graph, c_max, kind, threads = problem.frame.view, problem.frame.c_max, problem.overlap, problem.run.threads
+        graph, c_max, threads = problem.frame.view, problem.frame.c_max, problem.run.threads
+        kind = passes.PanelKind[problem.overlap]
         x, y = _views(problem)
         if problem.symmetric:
             right = problem.side == "right"

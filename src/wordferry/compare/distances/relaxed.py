@@ -104,7 +104,7 @@ def linear(x: Bags, y: Bags, problem: Problem, out: Float32Array, tick: Any) -> 
         moving = some.unknown_view
         if moving is not None:
             added = np.empty((len(some), len(y)), dtype=np.float32)
-            passes.panel_sums(target, moving.widened(size), graph, 1.0, kind, added, threads=threads)
+            passes.panel_sums(target, moving.widened(size), graph, 1.0, passes.PanelKind[kind], added, threads=threads)
             added *= np.float32(frame.far)
             out[start : start + len(some)] += added
 
