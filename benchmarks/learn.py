@@ -219,6 +219,9 @@ def main() -> None:
     results = Results("learn", options)
     with blas_threads(1):
         compare_steps(results)
+    if options.sets and not options.times:
+        asked = "training documents, held out" if options.held_out else "test documents"
+        results.note("data", f"errors are those of {asked}")
     for name in options.sets:
         run_set(results, name, division_of(options.data / name, options), options)
     if options.sets and not options.times:
