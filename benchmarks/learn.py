@@ -170,10 +170,10 @@ def run_set(results: Results, name: str, division: Division, options: argparse.N
         model = SupervisedWordMover(distance=distance, max_iter=0, **learned).fit(train, labels)
         results.add(f"{name}: learned {distance} k-NN, error %", division.error(model))
     for max_words in options.max_words:
-        shape = {"n_components": options.features, "max_words": max_words}
+        shape = {"n_components": options.features, "distance": options.inside, "max_words": max_words}
         own = WordMoverEmbedding(**shape, **given)
         took = timed(lambda own=own: (own.fit_transform(train), own.transform(division.asked)))
-        what = f"{name}: {options.features} features of all documents, {max_words} words"
+        what = f"{name}: {options.features} {options.inside} features of all documents, {max_words} words"
         results.add(f"{what}, s", took.wall)
         results.add(f"{what}, processor s", took.cpu)
         if options.times:
@@ -212,6 +212,7 @@ def main() -> None:
     parser.add_argument("--train", type=int, help="documents to learn from, at most")
     parser.add_argument("--asked", type=int, help="documents to count errors on, at most")
     parser.add_argument("--features", type=int, default=2048, help="random documents of Word Mover's Embedding")
+    parser.add_argument("--inside", default=WordMoverEmbedding().distance, help="the distance of its features")
     parser.add_argument("--max-words", type=int, nargs="+", default=[WordMoverEmbedding().max_words])
     parser.add_argument("--cost", type=float, nargs="+", default=[SVM_COST], help="C of the SVM, times the features")
     parser.add_argument("--threads", type=int)
