@@ -182,7 +182,7 @@ class _Connection:
     """What Connections needs of a connection."""
 
     def __init__(self, all_of_them: Connections, client: str) -> None:
-        self.client, self.dropped, self._connections = client, False, all_of_them
+        self.host, self.dropped, self._connections = client, False, all_of_them
         self.room = all_of_them.add(self)
 
     def drop(self) -> None:

@@ -1,7 +1,7 @@
 """Connections: how long one may owe a request, how many there may be, and which one makes room for another.
 
 The server below (uvicorn) waits for ever for the head of a request, and for ever for a client that does not read its
-answer. Its protocol is wrapped here in one that asyncio tells of every byte, and that puts itself into the state of
+answer. Its protocol is extended here by one that counts bytes and seconds, and that puts itself into the state of
 each request (``scope["state"]["connection"]``), where the guard tells it that a request has begun and ended.
 """
 
@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from wordferry.base.runtime import optional_import
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
 from wordferry.web.settings import Limits
 
 HEAD_BYTES = 64 << 10
@@ -38,8 +39,8 @@ class Connections:
         """Make room for a connection; False when nothing could: then it gets health and refusals only, or is closed."""
         self._all.add(connection)
         room = True
-        if sum(one.client == connection.client for one in self._all) > self.limits.client_connections:
-            room = self._drop_idle(connection.client)
+        if sum(one.host == connection.host for one in self._all) > self.limits.client_connections:
+            room = self._drop_idle(connection.host)
         if room and len(self._all) > self.limits.connections:
             room = self._drop_idle(None)
         self._idle[connection] = None
@@ -67,43 +68,41 @@ class Connections:
     def _drop_idle(self, client: str | None) -> bool:
         """Close the connection that has been idle longest, of one client or of all."""
         for connection in self._idle:
-            if client is None or connection.client == client:
+            if client is None or connection.host == client:
                 connection.drop()
                 return True
         return False
 
 
-class Connection(asyncio.Protocol):
+class Connection(HttpToolsProtocol):  # type: ignore[misc]  # uvicorn is not looked into
     """uvicorn's protocol with one clock: a connection whose requests are answered has some seconds for the next head.
 
     Bytes that are no request's body yet are counted, so that a head does not grow for ever.
     """
 
-    connections: Connections
+    room: Connections
 
     def __init__(self, *, app_state: dict[str, Any], **given: Any) -> None:
-        base: Any = optional_import("uvicorn.protocols.http.httptools_impl", "serve").HttpToolsProtocol
-        self._server: asyncio.Protocol = base(app_state=app_state | {"connection": self}, **given)
-        self.client, self.surplus = "", False
+        super().__init__(app_state=app_state | {"connection": self}, **given)
+        self.host, self.surplus = "", False
         self._clock: asyncio.TimerHandle | None = None
         self._requests, self._rest = 0, 0
         self._head: int | None = HEAD_BYTES
         """Bytes that may still come before the next request; None while a body comes, which the guard counts."""
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport: Any = transport
-        self.client = str((transport.get_extra_info("peername") or ("",))[0])
-        self.surplus = not self.connections.add(self)
-        self._server.connection_made(transport)
-        if self.surplus and self.connections.full:
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self.host = self.client[0] if self.client else ""
+        self.surplus = not self.room.add(self)
+        if self.surplus and self.room.full:
             self.drop()
         else:
             self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.connections.remove(self)
+        self.room.remove(self)
         self._stop_clock()
-        self._server.connection_lost(exc)
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self._head is not None:
@@ -111,22 +110,13 @@ class Connection(asyncio.Protocol):
                 self.drop()
                 return
             self._head -= len(data)
-        self._server.data_received(data)
-
-    def eof_received(self) -> bool | None:
-        return self._server.eof_received()
-
-    def pause_writing(self) -> None:
-        self._server.pause_writing()
-
-    def resume_writing(self) -> None:
-        self._server.resume_writing()
+        super().data_received(data)
 
     def drop(self) -> None:
         """Close now, whatever is under way."""
-        self.connections.remove(self)
+        self.room.remove(self)
         self._stop_clock()
-        self._transport.abort()
+        self.transport.abort()
 
     def begin(self, length: int | None) -> None:
         """The head of a request has come; ``length`` is that of its body, where the request says it."""
@@ -137,24 +127,24 @@ class Connection(asyncio.Protocol):
     def read(self) -> None:
         """The whole request has come; until here the client owed us bytes, and would have made room for others."""
         self._head = HEAD_BYTES
-        self.connections.busy(self)
+        self.room.busy(self)
 
     def end(self) -> None:
         """A request was answered, or refused before all of it came."""
         self._requests -= 1
-        if not self._requests and not self._transport.is_closing():
+        if not self._requests and not self.transport.is_closing():
             self._head = HEAD_BYTES + (self._rest if self._head is None else 0)
-            self.connections.idle(self)
+            self.room.idle(self)
             self._start_clock()
 
     async def drained(self) -> None:
         """Returns when the client, or its system, has taken all that was sent."""
-        while self._transport.get_write_buffer_size() and not self._transport.is_closing():
+        while self.transport.get_write_buffer_size() and not self.transport.is_closing():
             await asyncio.sleep(_DRAIN_SECONDS)
 
     def _start_clock(self) -> None:
         self._stop_clock()
-        seconds = self.connections.limits.head_seconds
+        seconds = self.room.limits.head_seconds
         self._clock = asyncio.get_running_loop().call_later(seconds, self.drop)
 
     def _stop_clock(self) -> None:
@@ -165,4 +155,4 @@ class Connection(asyncio.Protocol):
 
 def protocol_class(limits: Limits) -> type[asyncio.Protocol]:
     """The HTTP protocol of a service with these limits."""
-    return type("ServedConnection", (Connection,), {"connections": Connections(limits)})
+    return type("ServedConnection", (Connection,), {"room": Connections(limits)})

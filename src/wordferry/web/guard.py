@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
 
 from wordferry.web.memory import Memory, Share, share_of_request
 from wordferry.web.metrics import Metrics
@@ -87,9 +88,9 @@ class Guard:
         share_of_request.set(share)
         error: Exception | None = None
         if connection is not None:
-            connection.begin(_length(scope))
+            connection.begin(_length(Headers(scope=scope)))
         try:
-            error = await self._answered(scope, receive, answer)
+            error = await self._answered(Request(scope, receive), answer)
         except ClientDisconnect:
             answer.status = answer.status or _GONE
         finally:
@@ -98,37 +99,46 @@ class Guard:
                 connection.end()
             self._record(scope, answer.status, time.perf_counter() - start, error)
 
-    async def _answered(self, scope: Scope, receive: Receive, answer: _Reply) -> Exception | None:
+    async def _answered(self, request: Request, answer: _Reply) -> Exception | None:
         """Answer a request, if only by saying why not; what went wrong where that is our fault."""
+        problem, seconds = None, self._settings.limits.seconds
         try:
-            self._check_room(scope, answer)
-            self._check_place(scope)
-            self._check_host(scope)
-            self._check_token(scope)
-            async with asyncio.timeout(self._settings.limits.seconds) as answer.clock:
-                await self._let_in(scope, receive, answer)
-        except HTTPException as refusal:
-            await answer.refuse(refusal)
-        except TimeoutError:
-            seconds = self._settings.limits.seconds
-            text = f"The request took longer than the {seconds:g} s allowed. Ask for less, or again later."
-            await answer.refuse(HTTPException(503, text, {"retry-after": "5"}))
-        except asyncio.CancelledError:
-            await answer.refuse(HTTPException(503, "The service is shutting down.", {"retry-after": "5"}))
+            self._check_room(request.scope, answer)
+            self._check_place(request.scope)
+            self._check_host(request.headers)
+            self._check_token(request)
+            async with asyncio.timeout(seconds) as answer.clock:
+                await self._let_in(request, answer)
+            return None
         except ClientDisconnect:
             raise
-        except Exception as problem:
-            await answer.refuse(HTTPException(500, "Something went wrong here, and was written to the service's log."))
-            return problem
-        return None
+        except HTTPException as error:
+            refusal = error
+        except TimeoutError:
+            text = f"The request took longer than the {seconds:g} s allowed. Ask for less, or again later."
+            refusal = HTTPException(503, text, {"retry-after": "5"})
+        except asyncio.CancelledError:
+            refusal = HTTPException(503, "The service is shutting down.", {"retry-after": "5"})
+        except Exception as error:
+            problem = error
+            refusal = HTTPException(500, "Something went wrong here, and was written to the service's log.")
+        if not answer.status:
+            answer.clock = None  # it has ended
+            response = JSONResponse({"error": refusal.detail}, refusal.status_code, refusal.headers)
+            await response(request.scope, request.receive, answer.send)
+        return problem
 
-    async def _let_in(self, scope: Scope, receive: Receive, answer: _Reply) -> None:
+    async def _let_in(self, request: Request, answer: _Reply) -> None:
         """Read the body and answer, unless the client goes away first."""
-        body = await self._body(scope, receive)
+        body = await self._body(request)
         if answer.connection is not None:
             answer.connection.read()
-        gone = asyncio.create_task(_disconnected(receive))
-        work = asyncio.create_task(self._app(scope, _replay(body, gone), answer.send))
+
+        async def again() -> Message:
+            return {"type": "http.request", "body": body}
+
+        gone = asyncio.ensure_future(request.receive())  # after the body nothing comes but the end of the connection
+        work = asyncio.create_task(self._app(request.scope, again, answer.send))
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done() and not answer.ended:
@@ -158,11 +168,11 @@ class Guard:
             text = "Too many connections are open. Close some, or ask again later."
             raise HTTPException(503, text, {"retry-after": "5", "connection": "close"})
 
-    def _check_host(self, scope: Scope) -> None:
+    def _check_host(self, headers: Headers) -> None:
         """Without a token only this machine's own names are answered, else a web page elsewhere could rebind to us."""
         if self._settings.token is not None:
             return
-        hosts = [value.decode("latin-1") for key, value in scope["headers"] if key == b"host"]
+        hosts = headers.getlist("host")
         found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
         if found is None or not is_loopback(found["name"].lower()):
             shown = ", ".join(hosts)[:200]
@@ -170,45 +180,38 @@ class Guard:
                 400, f"This service answers on this machine only, but was called as {shown!r}. Set a token."
             )
 
-    def _check_token(self, scope: Scope) -> None:
+    def _check_token(self, request: Request) -> None:
         """Everything needs the reader's right, but for the page's own files and health."""
-        path = _path(scope)
+        path, token = _path(request.scope), bearer(request.headers)
         if path in _OPEN or path.startswith("/static/"):
             return
-        if not self._settings.may_read(bearer(scope)):
+        if not self._settings.may_read(token):
             text = "A token is needed: send the header 'Authorization: Bearer <token>'."
-            if bearer(scope) is not None:
+            if token is not None:
                 text = "This token is not the right one: it is neither the reader's nor the writer's."
             raise HTTPException(401, text, {"www-authenticate": "Bearer"})
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+    async def _body(self, request: Request) -> bytes:
         """The whole body; refused as soon as it is known to be too large.
 
         What still comes of a refused body is read and thrown away by the connection, so that the answer arrives.
         """
-        limits = self._settings.limits
-        ending = {"connection": "close"} if _header(scope, b"expect") else None
+        limits, body = self._settings.limits, bytearray()
+        ending = {"connection": "close"} if "expect" in request.headers else None
         too_large = HTTPException(413, f"The body may have {limits.body_bytes} bytes at most.", ending)
-        if (_length(scope) or 0) > limits.body_bytes:
+        if (_length(request.headers) or 0) > limits.body_bytes:
             raise too_large
-        parts: list[bytes] = []
-        size = 0
         try:
             async with asyncio.timeout(limits.body_seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise ClientDisconnect
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > limits.body_bytes:
+                async for part in request.stream():
+                    body += part
+                    if len(body) > limits.body_bytes:
                         raise too_large
-                    share_of_request.get().hold(len(parts[-1]))
-                    if not message.get("more_body", False):
-                        return b"".join(parts)
+                    share_of_request.get().hold(len(part))
         except TimeoutError:
             text = f"The body did not come within {limits.body_seconds:g} s."
             raise HTTPException(408, text, {"connection": "close"}) from None
+        return bytes(body)
 
     def _record(self, scope: Scope, status: int, seconds: float, error: Exception | None) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -232,14 +235,13 @@ class Guard:
 
 
 class _Reply:
-    """Watches what is sent, adds our headers, and can answer itself while nothing was sent.
+    """Watches what is sent, and adds our headers.
 
     An answer goes out in pieces, as fast as its client takes them; one that takes too long loses its connection.
     """
 
     def __init__(self, send: Send, connection: Any, limits: Limits) -> None:
-        self._send, self._limits = send, limits
-        self.connection = connection
+        self._send, self.connection, self._limits = send, connection, limits
         self.clock: asyncio.Timeout | None = None
         """The time for the work, which ends where the answer begins."""
         self.status = 0
@@ -274,36 +276,6 @@ class _Reply:
         if self.ended and self.connection is not None:
             await self.connection.drained()
 
-    async def refuse(self, refusal: HTTPException) -> None:
-        """Send an error as JSON, unless an answer has begun."""
-        if self.status:
-            return
-        self.clock = None  # it has ended
-        body = json.dumps({"error": refusal.detail}).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        headers += [(name.encode(), value.encode()) for name, value in (refusal.headers or {}).items()]
-        await self.send({"type": "http.response.start", "status": refusal.status_code, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
-
-
-async def _disconnected(receive: Receive) -> None:
-    """Returns when the client has gone, or has its whole answer."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-def _replay(body: bytes, gone: asyncio.Task[None]) -> Receive:
-    """A receive that hands out the body that was already read, then the end of the connection."""
-    rest = [body]
-
-    async def again() -> Message:
-        if rest:
-            return {"type": "http.request", "body": rest.pop(), "more_body": False}
-        await asyncio.shield(gone)
-        return {"type": "http.disconnect"}
-
-    return again
-
 
 def _below(path: str, root: str) -> bool:
     return path == root or path.startswith(f"{root}/")
@@ -315,23 +287,23 @@ def _path(scope: Scope) -> str:
     return path[len(root) :] if root and _below(path, root) else path
 
 
-def _length(scope: Scope) -> int | None:
+def _length(headers: Headers) -> int | None:
     """The bytes of a request's body, 0 where it has none; None where it does not say."""
-    length = _header(scope, b"content-length")
+    length = headers.get("content-length", "")
     if length.isdecimal() and len(length) < 20:
         return int(length)
-    return None if length or _header(scope, b"transfer-encoding") else 0
+    return None if length or "transfer-encoding" in headers else 0
 
 
-def bearer(scope: Scope) -> str | None:
+def bearer(headers: Headers) -> str | None:
     """The token that a request offers."""
-    scheme, _, offered = _header(scope, b"authorization").partition(" ")
+    scheme, _, offered = headers.get("authorization", "").partition(" ")
     return offered.strip() if scheme.lower() == "bearer" and offered.strip() else None
 
 
-def check_writer(settings: Settings, scope: Scope) -> None:
+def check_writer(settings: Settings, headers: Headers) -> None:
     """Let only those write who have the writer token."""
-    token = bearer(scope)
+    token = bearer(headers)
     if settings.may_write(token):
         return
     if settings.writer_token is None:
@@ -340,7 +312,3 @@ def check_writer(settings: Settings, scope: Scope) -> None:
         text = "Writing needs the writer token: send the header 'Authorization: Bearer <token>'."
         raise HTTPException(401, text, {"www-authenticate": "Bearer"})
     raise HTTPException(403, "Writing needs the writer token, and this is not it.")
-
-
-def _header(scope: Scope, name: bytes) -> str:
-    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")

@@ -62,7 +62,7 @@ def _route(service: Service, *, writing: bool = False) -> type[APIRoute]:
 
             async def handle(request: Request) -> Response:
                 if writing:
-                    check_writer(service.settings, request.scope)
+                    check_writer(service.settings, request.headers)
                     writer_admitted.set(True)
                 return await service.answered(lambda: handler(request))
 

@@ -24,9 +24,7 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
     It ends within ``settings.stop_seconds`` whatever it does: what was acknowledged is on the disk by then.
     ``quiet`` keeps the lines of answered requests out of the log; errors stay.
     """
-    uvicorn = optional_import("uvicorn", "serve")
-    optional_import("fastapi", "serve")
-    optional_import("orjson", "serve")
+    uvicorn, *_ = (optional_import(name, "serve") for name in ("uvicorn", "httptools", "fastapi", "orjson"))
     from wordferry.web.app import create_app
     from wordferry.web.connections import protocol_class
     from wordferry.web.guard import JsonLines
