@@ -88,7 +88,7 @@ def make_heavy(documents: int, number: int) -> bytes:
 
     limits = Limits()
     known = [word for word in wordferry.default_embeddings().vocabulary if word.isalpha() and 3 < len(word) < 8]
-    one = of_search("wmd", [SearchQuery("", 10, words=1000)], Sizes(documents, 6_000), None).steps / 1000
+    one = of_search([SearchQuery("", 10, words=1000, how={"distance": "wmd"})], Sizes(documents, 6_000)).steps / 1000
     most = int(0.9 * limits.work / one)
     generator = random.Random(number)
     texts = []

@@ -387,7 +387,8 @@ def of_texts(
     distance: str | None, *words: int, sizes: Sizes = THOUSAND, k: int = 10, explain: bool = False
 ) -> WorkEstimate:
     """A search for texts of so many different words."""
-    return of_search(distance, [SearchQuery("", k, explain=explain, words=count) for count in words], sizes, None)
+    how = {} if distance is None else {"distance": distance}
+    return of_search([SearchQuery("", k, explain=explain, words=count, how=how) for count in words], sizes)
 
 
 def test_estimates_grow_with_what_is_asked() -> None:
@@ -395,9 +396,8 @@ def test_estimates_grow_with_what_is_asked() -> None:
     assert of_texts("wmd", 10).steps > few.steps
     assert of_texts("rel-rwmd", 10, 10).steps == 2 * few.steps
     assert of_texts("rel-rwmd", 10, sizes=Sizes(2_000, 500)).steps > few.steps
-    assert (
-        of_search("rel-rwmd", [SearchQuery("", 10, words=10)], THOUSAND, {"year": {"gt": 1, "lt": 2}}).steps > few.steps
-    )
+    filtered = SearchQuery("", 10, words=10, how={"distance": "rel-rwmd"}, filter={"year": {"gt": 1, "lt": 2}})
+    assert of_search([filtered], THOUSAND).steps > few.steps
     assert of_texts("wmd", 10, sizes=Sizes(1_000, 900)).steps > of_texts("wmd", 10).steps
     assert of_texts(None, 10).steps < few.steps
     assert of_texts("rel-rwmd", 110, sizes=Sizes(1_000_000, 40_000)).light(Limits())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -144,23 +144,18 @@ class TextPairs:
 
     def _segments(self, side: Compared, masses: dict[str, float]) -> list[dict[str, Any]]:
         """A text in pieces, each with the known words in it; outside its passages it has none."""
-        split = self._index.tokenizer if isinstance(side.text, str) else lambda piece: [piece]
-        segments = []
-        for start, text, word in _pieces(side.text):
+        text = isinstance(side.text, str)
+        split = self._index.tokenizer if text else lambda piece: [piece]
+        segments, start = [], 0
+        for number, piece in enumerate((_WORD if text else _TOKEN).split(plain(side.text))):  # every second may be one
             check_cancelled()
             inside = not side.spans or any(low <= start < high for low, high in side.spans)
-            kept = [one for one in split(text) if one in masses] if inside and word else []
-            segments.append({"text": text, "words": kept, "compared": inside})
+            words = split(piece) if inside and number % 2 else []
+            if piece:
+                kept = [word for word in words if word in masses]
+                segments.append({"text": piece, "words": kept, "compared": inside})
+            start += len(piece)
         return segments
-
-
-def _pieces(document: Text) -> Iterator[tuple[int, str, bool]]:
-    """The pieces of a text and their places: what may be words (True), and what lies between."""
-    start = 0
-    for number, piece in enumerate((_WORD if isinstance(document, str) else _TOKEN).split(plain(document))):
-        if piece:
-            yield start, piece, number % 2 == 1
-        start += len(piece)
 
 
 def _flow(row: Any, *, turned: bool) -> dict[str, Any]:

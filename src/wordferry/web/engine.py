@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
@@ -19,7 +19,6 @@ from wordferry.texts.tokenizers import words_of
 from wordferry.web.memory import too_large
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
-from wordferry.web.work import Sizes, WorkEstimate, of_search
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -45,6 +44,14 @@ class SearchQuery:
     """Its vector, where the caller brings one or it is that of a stored document."""
     words: int | None = None
     """How many different words it has, once they were counted."""
+    how: Mapping[str, Any] = field(default_factory=dict)
+    """Options of :meth:`Index.similar`; none of them: by words."""
+    filter: Mapping[str, Any] | None = None
+
+    @property
+    def lane(self) -> Hashable:
+        """What the queries of one call have in common."""
+        return tuple(self.how.items()), dumped(self.filter), 0 if self.vector is None else len(self.vector)
 
     @property
     def needed(self) -> int:
@@ -56,26 +63,6 @@ class SearchQuery:
         """The different words it has, or the most that a text of its length can have: a letter and a blank each."""
         most = len(self.text) // 2 + 1 if isinstance(self.text, str) else len(self.text)
         return most if self.words is None else self.words
-
-
-class Lane(NamedTuple):
-    """Searches that can share one call: the options of :meth:`Index.similar`, and the filter as JSON."""
-
-    how: tuple[tuple[str, str], ...]
-    """None of them: by words."""
-    filter: bytes | None
-    dimension: int = 0
-    """Of the vectors that the queries bring; 0 where they bring none."""
-
-    @property
-    def conditions(self) -> dict[str, Any] | None:
-        """The filter itself."""
-        filter: dict[str, Any] | None = orjson.loads(self.filter) if self.filter else None
-        return filter
-
-    def work(self, queries: Sequence[SearchQuery], sizes: Sizes) -> WorkEstimate:
-        """The most that queries can ask for."""
-        return of_search(dict(self.how).get("distance"), queries, sizes, self.conditions)
 
 
 class ServedIndex:
@@ -132,44 +119,42 @@ class ServedIndex:
         """How many different words each query has."""
         return [len(set(self.tokens(query.text))) for query in queries]
 
-    def search(self, lane: Lane, queries: Sequence[SearchQuery], threads: int | None = None) -> list[bytes | Exception]:
+    def search(self, queries: Sequence[SearchQuery], threads: int | None = None) -> list[bytes | Exception]:
         """The results of queries of one lane as JSON, by one call; a text that has none gets its error."""
-        texts = [query.text for query in queries]
+        texts, first = [query.text for query in queries], queries[0]
         most = max(query.needed for query in queries)
-        brought = {"vector": [query.vector for query in queries]} if lane.dimension else {}
+        brought: dict[str, Any] = {} if first.vector is None else {"vector": [query.vector for query in queries]}
         try:
-            if lane.how:
-                how: dict[str, Any] = dict(lane.how) | brought
-                found = self.index.similar(texts, most, filter=lane.conditions, threads=threads, **how)
+            if first.how:
+                found = self.index.similar(texts, most, filter=first.filter, threads=threads, **brought, **first.how)
             else:
-                found = self.index.search(texts, most, filter=lane.conditions, **(brought or self._constants))
+                found = self.index.search(texts, most, filter=first.filter, **(brought or self._constants))
         except InputError as error:
             if len(queries) == 1:
                 return [error]
-            return [result for one in queries for result in self.search(lane, [one], threads)]
-        by = dict(lane.how).get("by", "distance") if lane.how else "words"
-        return [self._result(query, hits, by) for query, hits in zip(queries, found, strict=True)]
+            return [result for one in queries for result in self.search([one], threads)]
+        return [self._result(query, hits) for query, hits in zip(queries, found, strict=True)]
 
-    def search_in_turn(self, lane: Lane, queries: Sequence[SearchQuery]) -> list[bytes | Exception]:
+    def search_in_turn(self, queries: Sequence[SearchQuery]) -> list[bytes | Exception]:
         """Answer heavy queries one after the other, so that they hold the memory of one; a core is left to others."""
         results: list[bytes | Exception] = []
         size = 0
         for query in queries:
             check_cancelled()
-            results += self.search(lane, [query], max(1, usable_cores() - 1))
+            results += self.search([query], max(1, usable_cores() - 1))
             size += len(results[-1]) if isinstance(results[-1], bytes) else 0
             if size > self._limits.answer_bytes:
                 raise too_large(self._limits)
         return results
 
-    def _result(self, query: SearchQuery, found: Hits, by: str) -> bytes | Exception:
+    def _result(self, query: SearchQuery, found: Hits) -> bytes | Exception:
         """The hits that a query wants, of those found by words, by a distance or by meaning."""
         facts: dict[str, Any] = {}
-        if by == "words" and not found and not all_words(query.text, self.index.tokenizer):
+        if not query.how and not found and not all_words(query.text, self.index.tokenizer):
             return no_word(query.text, "The query")
         if found.error is not None:
             return found.error
-        if by == "distance":
+        if "distance" in query.how:
             tokens = self.tokens(query.text)
             unknown = [word for word in dict.fromkeys(tokens) if word not in self.index.backend.embeddings]
             lost = set(unknown)
@@ -208,10 +193,9 @@ class ServedIndex:
     def fields(self) -> dict[str, Any]:
         """What documents can be filtered by."""
         found = []
-        for field in self.index.fields(_MOST_VALUES):
-            values = [{"value": value, "documents": count} for value, count in field.values]
-            own = {"name": field.name, "documents": field.documents, "least": field.least, "most": field.most}
-            found.append(own | {"values": values})
+        for one in self.index.fields(_MOST_VALUES):
+            values = [{"value": value, "documents": count} for value, count in one.values]
+            found.append(one._asdict() | {"values": values})
         return {"fields": found}
 
     def page(self, limit: int, after: str | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
@@ -21,13 +21,13 @@ from wordferry.compare.distances import find_distance
 from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
 from wordferry.texts.reasons import no_word
 from wordferry.web.comparing import TextPairs
-from wordferry.web.engine import Lane, SearchQuery, ServedIndex, dumped
+from wordferry.web.engine import SearchQuery, ServedIndex, dumped
 from wordferry.web.guard import access_log, log_line
 from wordferry.web.mapping import Mapping
 from wordferry.web.memory import share_of_request
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
-from wordferry.web.work import LITTLE, Sizes, WorkEstimate, of_explanation, of_pair
+from wordferry.web.work import LITTLE, Sizes, WorkEstimate, of_explanation, of_pair, of_search
 from wordferry.web.workers import Batcher, Overloaded, Workers
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.whole import related_of
@@ -161,23 +161,20 @@ class Service:
 
     async def search(self, request: Any) -> bytes:
         """Answer each text of a search: by its words, or by a distance where one is given."""
-        how = _weighing(request)
+        how, vectors = _weighing(request), request.vectors
         if request.distance is not None:
             how["distance"] = request.distance
         elif how:
             raise InputError(f"{max(how)}: Words are weighed where texts are compared; give a distance as well.")
-        vectors = request.vectors
         if vectors is not None:
             if how:
                 raise InputError("vectors: A distance compares words; leave out the vectors, or the distance.")
             if len(vectors) != len(request.texts):
                 raise InputError(f"vectors: Expected one for each of {len(request.texts)} texts, got {len(vectors)}.")
             self.engine.check_vectors("vectors", vectors)
-        queries = [
-            SearchQuery(text, request.k, request.offset, explain=request.explain, vector=vector)
-            for text, vector in zip(request.texts, vectors or [None] * len(request.texts), strict=True)
-        ]
-        results = await self._find(queries, how, request.filter)
+        shared = SearchQuery("", request.k, request.offset, explain=request.explain, how=how, filter=request.filter)
+        given = zip(request.texts, vectors or [None] * len(request.texts), strict=True)
+        results = await self._find([replace(shared, text=text, vector=vector) for text, vector in given])
         return dumped({"distance": request.distance, "results": [orjson.Fragment(one) for one in results]})
 
     async def similar(self, request: Any) -> bytes:
@@ -189,15 +186,16 @@ class Service:
         elif request.vector is not None:
             raise InputError('vector: Vectors are compared by meaning; send "by": "meaning" as well.')
         name = "meaning" if meaning else request.distance or self.engine.index.config.distance
-        query = SearchQuery(like.get("text", ""), request.k, request.offset, id, vector=request.vector)
+        how = {"by": "meaning"} if meaning else {"distance": name} | _weighing(request)
+        asked = {"vector": request.vector, "how": how, "filter": request.filter}
+        query = SearchQuery(like.get("text", ""), request.k, request.offset, id, **asked)
         if id is not None:
             query = replace(query, text=await self._reads.run(self.engine.text, id))
             if meaning:
                 query = replace(query, vector=await self._reads.run(self.engine.vector, id))
             elif not query.text:
                 raise no_word(query.text, f"The document {id!r}")
-        how = {"by": "meaning"} if meaning else {"distance": name} | _weighing(request)
-        (result,) = await self._find([query], how, request.filter)
+        (result,) = await self._find([query])
         return b'{"distance":' + dumped(name) + b"," + result[1:]
 
     def _check_meaning(self, request: Any, id: str | None) -> None:
@@ -209,23 +207,19 @@ class Service:
         brought = None if request.vector is None else [request.vector]
         self.engine.check_vectors("by", brought if id is None else [])
 
-    async def _find(
-        self, queries: list[SearchQuery], how: dict[str, str], filter: dict[str, Any] | None
-    ) -> list[bytes]:
+    async def _find(self, queries: list[SearchQuery]) -> list[bytes]:
         """The results of queries, joined with those of others where they are light."""
-        engine, limits = self.engine, self.settings.limits
-        vector = queries[0].vector
-        lane = Lane(tuple(how.items()), dumped(filter) if filter else None, 0 if vector is None else len(vector))
-        sizes = await self._sizes()
-        work = lane.work(queries, sizes)
+        engine, limits, sizes = self.engine, self.settings.limits, await self._sizes()
+        work = of_search(queries, sizes)
         if not work.light(limits):  # perhaps it is, once its words are counted
             counts = await self._reads.run(engine.counted, queries)
             queries = [replace(query, words=count) for query, count in zip(queries, counts, strict=True)]
-            work = lane.work(queries, sizes).check(limits)
+            work = of_search(queries, sizes).check(limits)
         if work.light(limits):
-            results = await _together([self._batched((engine, lane), query) for query in queries])
+            key = engine, queries[0].lane
+            results = await _together([self._batched(key, query) for query in queries])
         else:
-            results = await self._heavy.run(engine.search_in_turn, lane, queries)
+            results = await self._heavy.run(engine.search_in_turn, queries)
             for result in results:
                 share_of_request.get().answer(result if isinstance(result, bytes) else b"")
         lost = [result for result in results if isinstance(result, Exception)]
@@ -233,16 +227,15 @@ class Service:
             raise lost[0]  # one bad text does not lose the results of the others
         return [result if isinstance(result, bytes) else _unanswered(result) for result in results]
 
-    async def _batched(self, key: tuple[ServedIndex, Lane], query: SearchQuery) -> bytes | Exception:
+    async def _batched(self, key: tuple[ServedIndex, Hashable], query: SearchQuery) -> bytes | Exception:
         """The result of one query, held from the moment in which it is there."""
         result = await self._batcher.submit(key, query)
         return share_of_request.get().answer(result) if isinstance(result, bytes) else result
 
-    def _joined(self, key: tuple[ServedIndex, Lane], queries: Sequence[SearchQuery]) -> Sequence[bytes | Exception]:
+    def _joined(self, key: tuple[ServedIndex, Hashable], queries: Sequence[SearchQuery]) -> list[bytes | Exception]:
         """Answer queries that are joined because they ask the same index in the same way."""
-        engine, lane = key
         self.metrics.batch(len(queries))
-        return engine.search(lane, queries)
+        return key[0].search(queries)
 
     async def distance(self, request: Any) -> bytes:
         """The distances of two texts."""

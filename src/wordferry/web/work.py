@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from wordferry.compare.distances import find_distance
 from wordferry.compare.problem import Effort
 from wordferry.errors import InputError
+from wordferry.web.engine import SearchQuery
 from wordferry.web.settings import Limits
 
 _PASS = 50
@@ -70,13 +71,12 @@ class WorkEstimate:
 LITTLE = WorkEstimate(0.0)
 
 
-def of_search(
-    distance: str | None, queries: Sequence[Any], sizes: Sizes, filter: Mapping[str, Any] | None
-) -> WorkEstimate:
-    """A search; without a distance it is one by words, which reads the lists of those words only."""
+def of_search(queries: Sequence[SearchQuery], sizes: Sizes) -> WorkEstimate:
+    """Queries of one lane; without a distance it is a search by words, which reads the lists of those words only."""
+    distance, conditions = queries[0].how.get("distance"), _conditions(queries[0].filter)
     cost = _BY_WORDS if distance is None else find_distance(distance).effort
     words = [query.most_words for query in queries]
-    steps = sizes.documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * _conditions(filter))
+    steps = sizes.documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * conditions)
     steps += cost.word * sizes.words * sum(words)
     for query in queries:
         steps += query.needed * (_HIT + query.explain * (_HIT_EXPLAINED + _HIT_WORD * query.most_words))
