@@ -217,6 +217,9 @@ def test_documents_are_listed_as_in_the_undivided_index(whole, sharded):
     assert sharded.ids() == whole.ids()
     assert [one.id for one in sharded] == whole.ids()
     assert [one.id for one in sharded.page(7, offset=3)] == [one.id for one in whole.page(7, offset=3)]
+    behind = whole.ids()[10]
+    for offset in (3, 60, 120):  # in its own shard, in the next one, and in the last one
+        assert [one.id for one in sharded.page(7, behind, offset=offset)] == whole.ids()[11 + offset : 18 + offset]
     assert len(sharded) == len(whole) == sharded.count()
     assert sharded.stats().documents == len(whole)
     with pytest.raises(Unsupported, match="not changed"):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wordferry.compare.distances import find_distance
 from wordferry.engines.sources import SourceFields, SourcePart, read_part
 from wordferry.engines.tasks import json_array, parquet_bytes, saved
 from wordferry.errors import EmptyDocumentError, FormatError
@@ -63,14 +63,12 @@ class AskInputs:
     voting: str = "gap"
 
 
-def distance_of(target: Target, chosen: str | None) -> str:
-    """The name of the distance that is asked: the one chosen, or the index's own."""
-    if chosen is None and target.shards is not None:
-        chosen = Common(target.address).config.distance
-    elif chosen is None:
-        with Index.open(target.address) as index:
-            chosen = index.config.distance
-    return find_distance(chosen).name
+def own_distance(target: Target) -> str:
+    """The name of the distance of an index or of shards."""
+    if target.shards is not None:
+        return Common(target.address).config.distance
+    with Index.open(target.address) as index:
+        return index.config.distance
 
 
 _opened: dict[Target, Index] = {}
@@ -114,11 +112,21 @@ def _queries(batch: Mapping[str, Any], shared: AskInputs) -> list[Any]:
 
 def _similar(index: Index, texts: Sequence[Any], k: int, options: Mapping[str, Any]) -> Iterator[list[Any]]:
     """The k documents nearest to each text; a text without a word that counts has none."""
-    step = max(1, _HELD // (options.get("candidates") or k))
+    some = _in_steps(partial(index.similar, k=k, threads=1, **options), texts, options.get("candidates") or k)
+    return ([hit for hit in hits if np.isfinite(hit.distance)] for hits in some)
+
+
+def _in_steps(ask: Callable[..., Any], texts: Sequence[Any], held: int) -> Iterator[Any]:
+    """The hits of each text, each of which holds some documents: as many are asked together as there is room for."""
+    step = max(1, _HELD // held)
     for start in range(0, len(texts), step):
-        answers: Any = index.similar(texts[start : start + step], k, threads=1, **options)
-        for hits in answers:
-            yield [hit for hit in hits if np.isfinite(hit.distance)]
+        yield from ask(texts[start : start + step])
+
+
+def _table(found: Iterable[tuple[Any, Sequence[Any]]], value: str) -> tuple[bytes, dict[str, Any]]:
+    """One part of an answer: the id of each query with those of its hits, and their distances or scores."""
+    rows = [(query.id, [hit.id for hit in hits], [getattr(hit, value) for hit in hits]) for query, hits in found]
+    return parquet_bytes(dict(zip(("id", "neighbors", f"{value}s"), zip(*rows, strict=True), strict=True))), {}
 
 
 def _nearest(batch: Mapping[str, Any], shared: AskInputs) -> Iterator[tuple[Any, list[Any]]]:
@@ -132,31 +140,25 @@ def _nearest(batch: Mapping[str, Any], shared: AskInputs) -> Iterator[tuple[Any,
 
 def near(batch: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
     """One part of the answer: each query with the documents nearest to it."""
-    found = [
-        (query.id, [hit.id for hit in hits], [hit.distance for hit in hits]) for query, hits in _nearest(batch, shared)
-    ]
-    return parquet_bytes(dict(zip(("id", "neighbors", "distances"), zip(*found, strict=True), strict=True))), {}
+    return _table(_nearest(batch, shared), "distance")
 
 
 def votes(batch: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
     """One part of the answer: each query with the label that its nearest training documents vote for."""
-    ids, known, labels, distances = [], [], [], []
-    for query, hits in _nearest(batch, shared):
-        unlabelled = next((hit.id for hit in hits if hit.label is None), None)
-        if unlabelled is not None:
-            raise FormatError(f"The document {unlabelled!r} has no label, and a training document needs one.")
-        ids.append(query.id)
-        known.append(query.label)
-        labels.append([str(hit.label) for hit in hits])
-        distances.append([hit.distance for hit in hits])
-    names = sorted({name for some in labels for name in some})
+    found = list(_nearest(batch, shared))
+    for hit in (hit for _, hits in found for hit in hits):
+        if hit.label is None:
+            raise FormatError(f"The document {hit.id!r} has no label, and a training document needs one.")
+    names = sorted({str(hit.label) for _, hits in found for hit in hits})
     numbers = {name: number for number, name in enumerate(names)}
-    classes, values = np.full((len(ids), shared.k), -1, dtype=np.int64), np.full((len(ids), shared.k), np.inf)
-    for row, (some, far) in enumerate(zip(labels, distances, strict=True)):
-        classes[row, : len(some)], values[row, : len(some)] = [numbers[name] for name in some], far
-    winners = decide(classes, values, len(names), shared.k, shared.voting)
-    predicted = [[*names, None][winner] for winner in winners.winner]
-    shares = [float(row.max(initial=0.0)) for row in winners.shares]
+    classes, values = np.full((len(found), shared.k), -1, dtype=np.int64), np.full((len(found), shared.k), np.inf)
+    for row, (_, hits) in enumerate(found):
+        classes[row, : len(hits)] = [numbers[str(hit.label)] for hit in hits]
+        values[row, : len(hits)] = [hit.distance for hit in hits]
+    voted = decide(classes, values, len(names), shared.k, shared.voting)
+    ids, known = [query.id for query, _ in found], [query.label for query, _ in found]
+    predicted = [[*names, None][winner] for winner in voted.winner]
+    shares = [float(row.max(initial=0.0)) for row in voted.shares]
     right = sum(a == b for a, b in zip(predicted, known, strict=True) if b is not None)
     facts = {"labelled": sum(one is not None for one in known), "right": right}
     return parquet_bytes({"id": ids, "predicted": predicted, "share": shares, "label": known}), facts
@@ -208,10 +210,6 @@ def best(batch: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[byt
     for row, query in enumerate(queries, part.start + 1):
         if not query_words(query.text, index.tokenizer):
             raise EmptyDocumentError(f"{part.path}, row {row}: the query has no words.")
-    ids, scores = [], []
-    step = max(1, _HELD // shared.k)
-    for start in range(0, len(queries), step):
-        for hits in index.search([one.text for one in queries[start : start + step]], shared.k, **shared.options):
-            ids.append([hit.id for hit in hits])
-            scores.append([hit.score for hit in hits])
-    return parquet_bytes({"id": [one.id for one in queries], "neighbors": ids, "scores": scores}), {}
+    ask = partial(index.search, k=shared.k, **shared.options)
+    found = _in_steps(ask, [one.text for one in queries], shared.k)
+    return _table(zip(queries, found, strict=True), "score")

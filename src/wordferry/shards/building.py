@@ -7,8 +7,15 @@ score does not depend on the shard that a document is in. Shards are runs of doc
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import secrets
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
+from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,19 +28,37 @@ from wordferry.compare.measure import Measure
 from wordferry.engines.journal import Done
 from wordferry.engines.location import Location
 from wordferry.engines.run import JobRun, JobSummary
-from wordferry.engines.sources import SourceFields, SourcePart, cut
-from wordferry.engines.tasks import Task, json_values, load
+from wordferry.engines.sources import SourceFields, SourcePart, SourceRow, cut, read_part
+from wordferry.engines.tasks import Task, json_array, json_values, load, saved
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
+from wordferry.find.stems import stem_keys
+from wordferry.index import Index
 from wordferry.index.config import RECOMMENDED
-from wordferry.index.search.statistics import CollectionStatistics, added
-from wordferry.shards.build_tasks import BuildInputs, CountInputs, build_shard, count_words
-from wordferry.shards.manifest import EMBEDDINGS, FILE, RELATED, SHARDS, STATISTICS, Manifest, ShardRecord
-from wordferry.texts.bow import check_on_empty
+from wordferry.index.search.statistics import CollectionStatistics, added, stem_counts
+from wordferry.index.storage.terms import TermDictionary
+from wordferry.index.write.counting import Counting
+from wordferry.index.write.entries import entries
+from wordferry.shards.manifest import (
+    EMBEDDINGS,
+    FILE,
+    RELATED,
+    SHARDS,
+    STATISTICS,
+    Manifest,
+    ShardRecord,
+    file_digests,
+    on_this_machine,
+)
+from wordferry.shards.shard import WORD_FACTS
+from wordferry.texts.bow import check_on_empty, unknown_word_error
 from wordferry.texts.datasets import default_embeddings
-from wordferry.texts.tokenizers import Tokenizer, tokenizer_config
+from wordferry.texts.records import Record
+from wordferry.texts.stop_marks import is_marked
+from wordferry.texts.tokenizers import Tokenizer, tokenizer_config, tokenizer_from_config
 from wordferry.texts.weights import check_scheme
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
+from wordferry.words.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -66,18 +91,6 @@ class Choices:
         whole_number(self.r, "r", of="related words")
         fields = replace(self.fields, rest=True)
         return replace(self, distance=distance, weights=weights, unknown=unknown, fields=fields)
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """The merged counts of all parts."""
-
-    words: list[str]
-    """In the order of their numbers: those with a vector first, each kind in the order in which it comes."""
-    vectors: int
-    """How many of them have a vector."""
-    frequencies: Int64Array
-    """Document frequency of each."""
 
 
 def build(
@@ -137,27 +150,32 @@ class ShardBuild:
     def run(self, run: JobRun, place: Location, shards: int) -> Manifest:
         """Build ``shards`` shards into a folder or a bucket, by the engine of a job."""
         self._run, self.place = run, place
-        counted = self._count()
-        self._share(counted)
-        return self._finish(counted, self._build(counted, shards))
+        words, frequencies = self._count()
+        vectors = sum(word in self.embeddings.vocabulary for word in words)
+        self._share(EMBEDDINGS, lambda: self.embeddings)
 
-    def _count(self) -> _Counted:
-        """Words and documents, part by part; ids that come twice and documents without words are refused here."""
+        def relate() -> RelatedWords:
+            return RelatedWords.build(self.embeddings.restrict(words[:vectors]), self.choices.r, progress=run.progress)
+
+        related = RelatedWords.load(self._share(RELATED, relate)) if vectors else None
+        return self._finish(frequencies, self._build(words, related, shards))
+
+    def _count(self) -> tuple[list[str], Int64Array]:
+        """All words in the order of their numbers, and the document frequency of each: those with a vector come first,
+        each kind in the order of the documents. Ids that come twice and documents without words are refused here.
+        """
         shared = CountInputs(self.embeddings.vocabulary, self.tokenizer, self.choices, self.labelled)
         tasks = [Task(_counts(part), count_words, {"part": part.to_json()}) for part in self.parts]
         self._run.run(tasks, shared)
-        self._check_ids()
-        self._dimension = self._vectors_dimension()
-        df: dict[str, int] = {}
-        for part in self.parts:
-            data = load(self._run.folder, _counts(part))
-            for word, count in zip(json_values(data, "words"), data["frequencies"].tolist(), strict=True):
-                df[word] = df.get(word, 0) + count
-        known = [word for word in df if word in self.embeddings.vocabulary]
-        words = [*known, *(word for word in df if word not in self.embeddings.vocabulary)]
-        return _Counted(words, len(known), np.array([df[word] for word in words], dtype=np.int64))
+        files = [load(self._run.folder, _counts(part)) for part in self.parts]
+        self._check_ids(files)
+        df = Counter[str]()
+        for data in files:
+            df.update(dict(zip(json_values(data, "words"), data["frequencies"].tolist(), strict=True)))
+        words = sorted(df, key=lambda word: word not in self.embeddings.vocabulary)
+        return words, np.array([df[word] for word in words], dtype=np.int64)
 
-    def _vectors_dimension(self) -> int:
+    def _dimension(self) -> int:
         """The dimension of the documents' own vectors; parts that do not agree are refused."""
         found = {part.path: int(self._run.journal.done[_counts(part)].facts["dimension"]) for part in self.parts}
         sizes = sorted({size for size in found.values() if size})
@@ -168,9 +186,8 @@ class ShardBuild:
             raise FormatError(f"No document has a vector in {self.choices.fields.vector!r}.")
         return sizes[0] if sizes else 0
 
-    def _check_ids(self) -> None:
+    def _check_ids(self, files: Sequence[Any]) -> None:
         """Refuse an id that two documents have; only where hashes agree the ids are looked at."""
-        files = [load(self._run.folder, _counts(part)) for part in self.parts]
         hashes = np.concatenate([data["hashes"] for data in files])
         order = np.argsort(hashes, kind="stable")
         for place in np.flatnonzero(hashes[order][1:] == hashes[order][:-1]).tolist():
@@ -187,28 +204,19 @@ class ShardBuild:
         part = next(part for part in reversed(self.parts) if part.first <= number)
         return part, number - part.first
 
-    def _share(self, counted: _Counted) -> None:
-        """Put what all shards share beside them: vectors and related words."""
-        folder = self._run.folder
-        if not (folder / EMBEDDINGS).exists():
-            self.embeddings.save(folder / EMBEDDINGS)
-        if counted.vectors and not (folder / RELATED).exists():
-            words = self.embeddings.restrict(counted.words[: counted.vectors])
-            RelatedWords.build(words, self.choices.r, progress=self._run.progress).save(folder / RELATED)
-        for name in (EMBEDDINGS, RELATED):
-            self._upload(name)
+    def _share(self, name: str, made: Callable[[], Any]) -> Path:
+        """The folder of what all shards share: made once, and put where they are."""
+        folder = self._run.folder / name
+        if not folder.exists():
+            made().save(folder)
+        if name not in self.place.names():
+            self.place.upload(folder, name)
+        return folder
 
-    def _upload(self, name: str) -> None:
-        """Put a folder of the job's own where the shards are, if it has one and they do not."""
-        if (self._run.folder / name).exists() and name not in self.place.names():
-            self.place.upload(self._run.folder / name, name)
-
-    def _build(self, counted: _Counted, shards: int) -> dict[str, Done]:
+    def _build(self, words: list[str], related: RelatedWords | None, shards: int) -> dict[str, Done]:
         """Every shard by a task of its own; one whose files are gone is built again."""
-        folder = self._run.folder
-        related = RelatedWords.load(folder / RELATED) if (folder / RELATED).exists() else None
         own = (self.place.address, self.embeddings.fingerprint)
-        shared = BuildInputs(self.choices, self.tokenizer, related, counted.words, *own, self._dimension)
+        shared = BuildInputs(self.choices, self.tokenizer, related, words, *own, self._dimension())
         if related is None or np.isnan(related.c_max):  # each shard would find a c_max of its own
             shards = 1
         tasks = []
@@ -220,35 +228,34 @@ class ShardBuild:
             tasks.append(Task(name, build_shard, {"number": number, "parts": [part.to_json() for part in pieces]}))
         return self._run.run(tasks, shared)
 
-    def _finish(self, counted: _Counted, done: Mapping[str, Done]) -> Manifest:
+    def _finish(self, frequencies: Int64Array, done: Mapping[str, Done]) -> Manifest:
         """Add up what the shards say, and write the manifest last: with it the folder is complete."""
-        records, stems, fields = [], (np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)), set[str]()
-        first = tokens = known = 0
-        states: set[tuple[int, ...]] = set()
-        for name in sorted(done):
-            data = load(self._run.folder, name)
-            facts = json_values(data, "facts")
-            stems = added(stems, (data["stem_keys"], data["stems"]))
-            fields |= set(facts["fields"])
-            tokens, known = tokens + facts["tokens"], known + facts["known_tokens"]
-            states.add(tuple(facts["words"]))
-            if len(states) > 1:
+        files = [load(self._run.folder, name) for name in sorted(done)]
+        every = [json_values(data, "facts") for data in files]
+        words = every[0]["words"]
+        for facts in every:
+            if facts["words"] != words:
                 raise VocabularyMismatch(f"{facts['name']} numbers its words otherwise than the shards before it.")
-            count = int(facts["documents"])
-            own = (facts["identity"], facts["generation"], facts["files"])
-            records.append(ShardRecord(facts["name"], first, count, *own))
-            first += count
-        folder = self._run.folder
-        if not (folder / STATISTICS).exists():
-            keys, df = stems
-            statistics = CollectionStatistics(first, tokens, df, known, counted.frequencies, keys, frozenset(fields))
-            statistics.save(folder / STATISTICS)
-        self._upload(STATISTICS)
+        *firsts, documents = accumulate((facts["documents"] for facts in every), initial=0)
+        records = [
+            ShardRecord(
+                facts["name"], first, facts["documents"], facts["identity"], facts["generation"], facts["files"]
+            )
+            for first, facts in zip(firsts, every, strict=True)
+        ]
+
+        def statistics() -> CollectionStatistics:
+            keys, df = reduce(added, ((data["stem_keys"], data["stems"]) for data in files))
+            tokens, known = (sum(facts[name] for facts in every) for name in ("tokens", "known_tokens"))
+            fields = frozenset[str]().union(*(facts["fields"] for facts in every))
+            return CollectionStatistics(documents, tokens, df, known, frequencies, keys, fields)
+
+        self._share(STATISTICS, statistics)
         for name in set(self.place.names(SHARDS)) - {record.name for record in records}:
             self.place.remove(f"{SHARDS}/{name}")  # a worker had built it before it died
-        names = [name for name in (EMBEDDINGS, RELATED, STATISTICS) if (folder / name).exists()]
-        common = {name: storage.file_digest(folder / name / storage.MANIFEST) for name in names}
-        manifest = Manifest(first, self.embeddings.fingerprint, states.pop(), common, tuple(records))
+        folders = [self._run.folder / name for name in (EMBEDDINGS, RELATED, STATISTICS)]
+        common = {one.name: storage.file_digest(one / storage.MANIFEST) for one in folders if one.exists()}
+        manifest = Manifest(documents, self.embeddings.fingerprint, tuple(words), common, tuple(records))
         manifest.write(self.place)
         return manifest
 
@@ -270,3 +277,141 @@ def _pieces(parts: list[SourcePart], shards: int) -> Iterator[list[SourcePart]]:
                 skipped = start - part.first
                 found.append(replace(part, start=part.start + skipped, rows=stop - start, first=start))
         yield found
+
+
+# -- what workers do ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CountInputs:
+    """Shared data of the tasks that count words."""
+
+    vocabulary: Vocabulary
+    tokenizer: dict[str, Any]
+    choices: Choices
+    labelled: bool
+    """Whether every document needs a label."""
+
+
+@dataclass(frozen=True)
+class BuildInputs:
+    """Shared data of the tasks that build shards."""
+
+    choices: Choices
+    tokenizer: dict[str, Any]
+    related: RelatedWords | None
+    words: list[str]
+    """All words, in the order of their numbers."""
+    output: str
+    vectors: str
+    """The fingerprint of the word vectors."""
+    dimension: int = 0
+    """Of the documents' own vectors; 0 where no column has them."""
+
+
+def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs) -> tuple[bytes, dict[str, Any]]:
+    """The words of one part in the order in which they come, with their document frequencies."""
+    part = SourcePart(**arguments["part"])
+    rows, dimension = _checked_rows(part, shared)
+    ids = [row.id for row in rows]
+    terms = TermDictionary.of_no_index(shared.vocabulary)
+    found = Counting(terms, tokenizer_from_config(shared.tokenizer)).count([row.text for row in rows])
+    empty = np.flatnonzero(found.empty)
+    if shared.choices.on_empty == "error" and len(empty):
+        raise FormatError(
+            f"{part.path}, row {part.start + int(empty[0]) + 1}: the document has no words. Leave it out, or choose "
+            "--on-empty drop (such documents are left out) or keep (they are stored and never found)."
+        )
+    words = terms.words(range(terms.next))
+    strange = next((word for word in words if word not in shared.vocabulary and not is_marked(word)), None)
+    if shared.choices.unknown == "error" and strange is not None:
+        where = f"{part.path}, rows {part.start + 1} to {part.start + part.rows}"
+        raise FormatError(f"{where}: {unknown_word_error('A document', strange)}")
+    data = saved(
+        words=json_array(words),
+        frequencies=np.bincount(found.bags.words, minlength=terms.next),
+        ids=json_array(ids),
+        hashes=stem_keys(ids),  # where two agree, the ids are looked at
+    )
+    return data, {"documents": len(rows), "tokens": int(found.tokens.sum()), "dimension": dimension}
+
+
+def _checked_rows(part: SourcePart, shared: CountInputs) -> tuple[list[SourceRow], int]:
+    """The documents of a part and the dimension of their vectors, 0 without; what an index would refuse is refused."""
+    rows, dimension = list(read_part(part, shared.choices.fields)), 0
+    checked = entries(_documents(rows))
+    for number, row in enumerate(rows, part.start + 1):
+        where = f"{part.path}, row {number}"
+        try:
+            next(checked)
+        except InputError as error:
+            raise FormatError(f"{where}: {error}") from None
+        if row.vector is not None and len(row.vector) != (dimension := dimension or len(row.vector)):
+            raise FormatError(
+                f"{where}: the vector has {len(row.vector)} dimensions, those before it have {dimension}."
+            )
+        if shared.labelled and row.label is None:
+            raise FormatError(f"{where}: a training document needs a label ({shared.choices.fields.label!r}).")
+    return rows, dimension
+
+
+def _documents(rows: Any, dimension: int = 0) -> Iterator[Record]:
+    """Documents as an index takes them; with a dimension, with their vectors, zeros where one has none."""
+    for row in rows:
+        text = row.text if isinstance(row.text, str) else tuple(row.text)
+        vector = (row.vector or [0.0] * dimension) if dimension else None
+        yield Record(text, row.id, row.label, metadata=row.metadata, vector=vector)
+
+
+def build_shard(arguments: Mapping[str, Any], folder: Path, shared: BuildInputs) -> tuple[bytes, dict[str, Any]]:
+    """Build one shard on this machine, and put it where it belongs under a name that no other attempt has."""
+    place = Location(shared.output)
+    name = f"{arguments['number']:05d}-{secrets.token_hex(4)}"
+    vectors = on_this_machine(place, EMBEDDINGS, shared.vectors)
+    parts = [SourcePart(**part) for part in arguments["parts"]]
+    beside = Path(tempfile.mkdtemp(prefix="wordferry-shard-"))
+    try:
+        facts, (keys, df) = _build(parts, shared, vectors, beside / "index")
+        facts |= {"name": name, "files": file_digests(beside / "index")}
+        place.upload(beside / "index", f"{SHARDS}/{name}")
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    about = {"documents": facts["documents"], "shard": name}
+    return saved(stem_keys=keys, stems=df, facts=json_array(facts)), about
+
+
+def _build(parts: list[SourcePart], shared: BuildInputs, vectors: Path, target: Path) -> tuple[dict[str, Any], Any]:
+    """One shard on this machine: what it says of itself, and its stems with their document frequencies."""
+    choices = shared.choices
+    with Index.create(
+        target,
+        embeddings=vectors,
+        keep="path",
+        related=choices.r if shared.related is None else shared.related,
+        overlap=choices.overlap,
+        tokenizer=tokenizer_from_config(shared.tokenizer),
+        on_empty=choices.on_empty,  # type: ignore[arg-type]  # checked before
+        language=choices.language,
+        settings=choices.constants,
+        encoder=choices.encoder,
+        **{name: getattr(choices, name) for name in ("distance", "weights", "unknown")},
+    ) as index:
+        local: Any = index.backend
+        with local.writing() as writer:
+            writer.number_words(shared.words)
+        rows = (row for part in parts for row in read_part(part, choices.fields))
+        index.add(_documents(rows, shared.dimension), threads=1)
+        with local.state() as state:
+            connection, snapshot = state
+            ranker, forms = local.words.ranker(state)
+            known = connection.execute("SELECT total(known) FROM documents").fetchone()[0]
+            facts = {
+                "documents": snapshot.documents,
+                "identity": index.identity,
+                "generation": snapshot.generation,
+                "tokens": ranker.tokens,
+                "known_tokens": int(known),
+                "fields": sorted({name for part in snapshot.parts for name in part.rows.columns.names}),
+                "words": [snapshot.state[key] for key in WORD_FACTS],
+            }
+            return facts, stem_counts(forms.stem_keys, ranker.df)

@@ -128,7 +128,7 @@ def duplicates(
         checked_threshold(threshold, find_distance((choices and choices.distance) or RECOMMENDED).name)
     job = ShardJob("duplicates", documents, output, choices, {"threshold": threshold}, **run)
     target = job.start()
-    limit = checked_threshold(threshold, ask_tasks.distance_of(target, job.choices.distance))
+    limit = checked_threshold(threshold, find_distance(job.choices.distance or ask_tasks.own_distance(target)).name)
     found: list[Pair] = []
     order: dict[str, int] = {}
     for number, name in enumerate(job.ask(ask_tasks.close, target, options=job.how, threshold=limit)):

@@ -21,12 +21,7 @@ class ShardAnswers:
     answers: list[Any]
     numbers: list[int]
     """Which shards the answers are from."""
-    missing: tuple[str, ...] = ()
-
-    @property
-    def but(self) -> str:
-        """The missing shards, as an error says it."""
-        return f", but of the shards {', '.join(self.missing)} there is no answer" if self.missing else ""
+    missing: tuple[str, ...]
 
 
 class ShardRouter(ABC):

@@ -44,6 +44,8 @@ from wordferry.words.related.graph import RelatedWords
 
 WORD_FACTS = ("words", "vectors", "vectors_checksum")
 """What the state of an index says of its dictionary: all shards must say the same."""
+Names = tuple[str, str, str]
+"""A measure as another process can be told of it: distance, weights, and what becomes of words without a vector."""
 
 
 class Near(NamedTuple):
@@ -55,16 +57,6 @@ class Near(NamedTuple):
     """Where it stands in the order of the shard's answer."""
     hit: Hit
     """With its distance in that answer, and nothing that only the process of the shard can call."""
-
-
-class NamedMeasure(NamedTuple):
-    """How a shard compares, in names, so that it can be sent to another process; None for the index's own choice."""
-
-    distance: str | None
-    weights: str | None
-    unknown: str | None
-    second: str | None = None
-    """The distance that orders candidates, where there is one."""
 
 
 class Common:
@@ -198,22 +190,20 @@ class Shard(LocalIndex):
     # -- by distance ------------------------------------------------------------------------------------------------
 
     def near(
-        self, asked: Sequence[Sequence[str]], how: NamedMeasure, ask: Ask
+        self, asked: Sequence[Sequence[str]], stages: Sequence[Names], ask: Ask
     ) -> tuple[list[list[Near]], dict[str, int]]:
-        """The nearest documents to each query, given as tokens, and how much was looked at."""
-        index = self.index
-        measure = index.measure(*how[:3])
-        tokens = [looked_up(some, index.embeddings.vocabulary) for some in asked]
-        hits = ordered = self.similar(tokens, measure, replace(ask, explain=ask.explain and how.second is None))
-        if how.second is not None:
-            second = index.measure(how.second, how.weights, how.unknown)
-            ordered = self.similar(tokens, measure, replace(ask, rerank=second, candidates=ask.k))
+        """The nearest documents to each query, given as tokens, in the order of the last of one or two stages."""
+        measure, *second = (self.index.measure(*names) for names in stages)
+        tokens = [looked_up(some, self.embeddings.vocabulary) for some in asked]
+        hits = ordered = self.similar(tokens, measure, replace(ask, explain=ask.explain and not second))
+        if second:
+            ordered = self.similar(tokens, measure, replace(ask, rerank=second[0], candidates=ask.k))
         return [_near(*both) for both in zip(hits, ordered, strict=True)], hits[0].counts if hits else {}
 
-    def explain_texts(self, texts: tuple[Any, Any], how: NamedMeasure) -> Explanation:
+    def explain_texts(self, texts: tuple[Any, Any], how: Names) -> Explanation:
         """Why two texts, or lists of tokens, are as far apart as the index says."""
         first, second = (words_of(text, self.tokenizer) for text in texts)
-        return self.explain((first, second), self.index.measure(*how[:3]))
+        return self.explain((first, second), self.index.measure(*how))
 
     # -- documents --------------------------------------------------------------------------------------------------
 
@@ -232,8 +222,11 @@ class Shard(LocalIndex):
     def page_counted(
         self, span: tuple[int, int], after: str | None, condition: Condition | None
     ) -> tuple[list[Document], int]:
-        """Some documents in their order, and how many there are that could have been passed over."""
-        return self.page(span, after, condition), self.count(condition) if after is None else 0
+        """Some documents in their order, and how many there are behind the one with an id."""
+        with self.state() as state:
+            first = 0 if after is None else (state.row(after) or 0) + 1
+            behind = len(state.snapshot.rows(state.snapshot.allowed(condition), first))
+        return self.page(span, after, condition), behind
 
 
 def _near(candidates: Iterable[Any], ordered: Iterable[Hit]) -> list[Near]:

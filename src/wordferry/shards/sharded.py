@@ -6,7 +6,7 @@ Distances, scores and the order of ties are those of the undivided index. Nothin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from wordferry.index.search.requests import Ask, method_of
 from wordferry.index.storage.columns import Field
 from wordferry.kernels.words import CosineSums, nearest_among
 from wordferry.shards.routing import InProcess, ShardRouter
-from wordferry.shards.shard import Common, NamedMeasure, Near
+from wordferry.shards.shard import Common, Names, Near
 from wordferry.texts.bow import LookedUp
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
@@ -57,6 +57,8 @@ class ShardBackend:
     def __init__(self, common: Common, router: ShardRouter, encoder: Any = None) -> None:
         self.common, self.router = common, router
         self.path = Path(common.place.address)
+        self.identity = common.manifest.identity
+        """A name for exactly these shards."""
         self.embeddings: Embeddings = common.embeddings
         self.config: Config = router.config
         self.tokenizer: Tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
@@ -64,11 +66,6 @@ class ShardBackend:
         self._encoder: Encoder | None = None
         if encoder is not None:
             self._encoder = checked(find_encoder(encoder), self.config.encoder, self.dimension, str(self.path))
-
-    @property
-    def identity(self) -> str:
-        """A name for exactly these shards."""
-        return self.common.manifest.identity
 
     @property
     def related(self) -> RelatedWords | None:
@@ -158,10 +155,8 @@ class ShardBackend:
         """The hits of every query by a distance; a shard that holds the document asked about leaves it out."""
         tokens = [list(some) for some in asked]  # nothing that was looked up goes with them
         first = ask.k if ask.rerank is None else ask.candidates
-        how, last = names_of(measure), names_of(ask.rerank or measure)
-        if ask.rerank is not None:
-            how = how._replace(second=last.distance)
-        found = self.router.every("near", tokens, how, replace(ask, k=first, rerank=None, progress=None))
+        stages = [names_of(measure)] if ask.rerank is None else [names_of(measure), names_of(ask.rerank)]
+        found = self.router.every("near", tokens, stages, replace(ask, k=first, rerank=None, progress=None))
         options: dict[str, Any] = {"method": method_of(measure, ask), "exact": ask.rerank is None}
         options["missing"] = found.missing
         counts = summed([counts for _, counts in found.answers])
@@ -169,18 +164,18 @@ class ShardBackend:
         hits = []
         for number, some in enumerate(asked):
             near = _nearest([answers[number] for answers, _ in found.answers], first)[: ask.k]
-            hits.append(Hits((self._near_hit(one, some, last) for one in near), counts=counts, **options))
+            hits.append(Hits((self._near_hit(one, some, stages[-1]) for one in near), counts=counts, **options))
             tell(number + 1, len(tokens))
         return hits
 
-    def _near_hit(self, near: Hit, tokens: LookedUp, how: NamedMeasure) -> Hit:
+    def _near_hit(self, near: Hit, tokens: LookedUp, how: Names) -> Hit:
         """A hit of a shard, explained by the distance and the weights that found it."""
         why: Any = None if np.isinf(near.distance or 0.0) else partial(self._explained, near, tokens, how)
         hit = self._hit(near, tokens, why, False, distance=near.distance)
         told: Any = near.explanation
         return hit if told is None else hit.explained(told.with_texts(tokens.text, near.text, self.tokenizer))
 
-    def _explained(self, document: Document, tokens: LookedUp, how: NamedMeasure) -> Explanation:
+    def _explained(self, document: Document, tokens: LookedUp, how: Names) -> Explanation:
         told: Explanation = self.router.any("explain_texts", (list(tokens), document.text), how)
         return told.with_texts(tokens.text, document.text, self.tokenizer)
 
@@ -213,7 +208,8 @@ class ShardBackend:
         found = self.router.every("find", id)
         document = next((one for one in found.answers if one is not None), None)
         if document is None and found.missing:
-            raise NotFound(f"{self.path} has no document {id!r}{found.but}.")
+            silent = ", ".join(found.missing)
+            raise NotFound(f"{self.path} has no document {id!r}, but of the shards {silent} there is no answer.")
         return document
 
     def ids(self) -> list[str]:
@@ -237,9 +233,9 @@ class ShardBackend:
         documents: list[Document] = []
         for number in range(start, len(self._firsts)):
             own = (limit - len(documents), offset)
-            some, passed = self.router.one(number, "page_counted", own, after if number == start else None, condition)
+            some, behind = self.router.one(number, "page_counted", own, after if number == start else None, condition)
             documents += some
-            offset = max(0, offset - passed)
+            offset = max(0, offset - behind)
             if len(documents) >= limit:
                 break
         return documents
@@ -294,9 +290,9 @@ class ShardBackend:
         self.router.close()
 
 
-def names_of(measure: Measure) -> NamedMeasure:
+def names_of(measure: Measure) -> Names:
     """A measure as every shard can be told of it."""
-    return NamedMeasure(measure.distance.name, measure.weights, measure.unknown)
+    return measure.distance.name, measure.weights, measure.unknown
 
 
 def _best_rows(found: Sequence[Candidates], settings: Settings, k: int) -> Candidates:
@@ -338,11 +334,8 @@ def _joined_field(name: str, fields: Sequence[Field], most: int) -> Field:
         for value, count in field.values:
             counts[type(value).__name__, value] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0][0], str(item[0][1])))
-    bounds: list[Callable[..., Any]] = [min, max]
-    least, largest = (
-        pick((getattr(f, side) for f in fields if getattr(f, side) is not None), default=None)
-        for pick, side in zip(bounds, ("least", "most"), strict=True)
-    )
+    least = min((field.least for field in fields if field.least is not None), default=None)
+    largest = max((field.most for field in fields if field.most is not None), default=None)
     whole = all(field.values for field in fields)
     values = tuple((value, count) for (_, value), count in ordered[:most]) if whole else ()
     return Field(name, sum(field.documents for field in fields), values, least, largest)
