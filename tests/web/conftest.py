@@ -135,3 +135,9 @@ def stored(client: Any) -> int:
             return int(documents)
         time.sleep(0.05)
     raise AssertionError("the service never came to know its index")
+
+
+async def submit(batcher: Any, key: str, item: int) -> Any:
+    """The result of one item."""
+    (result,) = await batcher.submit(key, [item], lambda result: None)
+    return result

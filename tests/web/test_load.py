@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 import wordferry
-from tests.web.conftest import open_client, serving
+from tests.web.conftest import open_client, serving, submit
 from tests.web.test_process import _write
 from wordferry.base.runtime import check_cancelled
 from wordferry.errors import Cancelled, InputError
@@ -437,7 +437,7 @@ def test_a_batch_is_cancelled_when_nobody_waits_for_it() -> None:
         workers = Workers("test", 1, 100)
         batcher: Batcher[int, int] = Batcher(work, workers, largest=8)
         for key in ("short", "long"):
-            tasks = [asyncio.create_task(batcher.submit(key, i)) for i in range(2)]
+            tasks = [asyncio.create_task(submit(batcher, key, i)) for i in range(2)]
             await asyncio.sleep(0.1)
             tasks[0].cancel()
             if key == "long":
@@ -448,7 +448,7 @@ def test_a_batch_is_cancelled_when_nobody_waits_for_it() -> None:
         for _ in range(200):
             if len(ended) < 2:
                 await asyncio.sleep(0.01)
-        assert await batcher.submit("short", 5) == 5
+        assert await submit(batcher, "short", 5) == 5
         workers.close()
 
     asyncio.run(scene())

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 from starlette.exceptions import HTTPException
 
+from tests.web.conftest import submit
 from wordferry.errors import InputError
 from wordferry.web.memory import Memory, Share
 from wordferry.web.metrics import Histogram, Metrics
@@ -88,10 +89,11 @@ def test_batcher_joins_what_waits() -> None:
 
     async def scene() -> list[str]:
         batcher: Batcher[int, str] = Batcher(work, Workers("test", 1, 100), largest=3)
-        tasks = [asyncio.create_task(batcher.submit("a", 0))]
+        tasks = [asyncio.create_task(submit(batcher, "a", 0))]
         await work.seen(1)
         tasks += [
-            asyncio.create_task(batcher.submit(key, i)) for key, i in (("a", 1), ("b", 9), ("a", 2), ("a", 3), ("a", 4))
+            asyncio.create_task(submit(batcher, key, i))
+            for key, i in (("a", 1), ("b", 9), ("a", 2), ("a", 3), ("a", 4))
         ]
         await asyncio.sleep(0)
         work.gates[0].set()
@@ -110,15 +112,15 @@ def test_batcher_starts_at_once_while_a_thread_is_free() -> None:
         batcher: Batcher[int, str] = Batcher(work, workers, largest=16)
         tasks = []
         for i in (0, 1):
-            tasks.append(asyncio.create_task(batcher.submit("a", i)))
+            tasks.append(asyncio.create_task(submit(batcher, "a", i)))
             await work.seen(i + 1)
-        tasks += [asyncio.create_task(batcher.submit("a", i)) for i in (2, 3, 4)]
+        tasks += [asyncio.create_task(submit(batcher, "a", i)) for i in (2, 3, 4)]
         await asyncio.sleep(0)
         work.gates[1].set()
         await work.seen(3)
         work.gates[0].set()
         answers = list(await asyncio.gather(*tasks))
-        assert await batcher.submit("a", 9) == "a9"  # and it begins anew
+        assert await submit(batcher, "a", 9) == "a9"  # and it begins anew
         workers.close()
         return answers
 
@@ -131,9 +133,9 @@ def test_large_items_take_the_place_of_several() -> None:
 
     async def scene() -> None:
         batcher: Batcher[int, str] = Batcher(work, Workers("test", 1, 100), largest=4, size=float)
-        tasks = [asyncio.create_task(batcher.submit("a", 1))]
+        tasks = [asyncio.create_task(submit(batcher, "a", 1))]
         await work.seen(1)
-        tasks += [asyncio.create_task(batcher.submit("a", i)) for i in (3, 2, 1, 9, 2)]
+        tasks += [asyncio.create_task(submit(batcher, "a", i)) for i in (3, 2, 1, 9, 2)]
         await asyncio.sleep(0)
         work.gates[0].set()
         await asyncio.gather(*tasks)
@@ -147,7 +149,7 @@ def test_what_a_call_raises_all_its_items_get() -> None:
 
     async def scene() -> list[object]:
         batcher: Batcher[int, str] = Batcher(work, Workers("test", 1, 100), largest=2)
-        tasks = [asyncio.create_task(batcher.submit("a", i)) for i in (1, 13, 2, 3)]
+        tasks = [asyncio.create_task(submit(batcher, "a", i)) for i in (1, 13, 2, 3)]
         await work.seen(1)
         work.gates[0].set()
         return list(await asyncio.gather(*tasks, return_exceptions=True))
@@ -162,17 +164,17 @@ def test_batcher_refuses_a_long_queue_and_survives_the_impatient() -> None:
 
     async def scene() -> None:
         batcher: Batcher[int, str] = Batcher(work, Workers("test", 1, 2), largest=8)
-        first = asyncio.create_task(batcher.submit("a", 0))
+        first = asyncio.create_task(submit(batcher, "a", 0))
         await work.seen(1)
-        waiting = [asyncio.create_task(batcher.submit("a", i)) for i in (1, 2)]
+        waiting = [asyncio.create_task(submit(batcher, "a", i)) for i in (1, 2)]
         await asyncio.sleep(0)
         with pytest.raises(Overloaded):
-            await batcher.submit("a", 3)
+            await submit(batcher, "a", 3)
         waiting[0].cancel()
         work.gates[0].set()
         assert await first == "a0"
         assert await waiting[1] == "a2"
-        assert await batcher.submit("a", 4) == "a4"
+        assert await submit(batcher, "a", 4) == "a4"
 
     asyncio.run(scene())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
@@ -216,21 +216,15 @@ class Service:
             queries = [replace(query, words=count) for query, count in zip(queries, counts, strict=True)]
             work = of_search(queries, sizes).check(limits)
         if work.light(limits):
-            key = engine, queries[0].lane
-            results = await _together([self._batched(key, query) for query in queries])
+            results = await self._batcher.submit((engine, queries[0].lane), queries, _held)
         else:
             results = await self._heavy.run(engine.search_in_turn, queries)
             for result in results:
-                share_of_request.get().answer(result if isinstance(result, bytes) else b"")
+                _held(result)
         lost = [result for result in results if isinstance(result, Exception)]
         if lost and (len(lost) == len(results) or not all(isinstance(one, InputError) for one in lost)):
             raise lost[0]  # one bad text does not lose the results of the others
         return [result if isinstance(result, bytes) else _unanswered(result) for result in results]
-
-    async def _batched(self, key: tuple[ServedIndex, Hashable], query: SearchQuery) -> bytes | Exception:
-        """The result of one query, held from the moment in which it is there."""
-        result = await self._batcher.submit(key, query)
-        return share_of_request.get().answer(result) if isinstance(result, bytes) else result
 
     def _joined(self, key: tuple[ServedIndex, Hashable], queries: Sequence[SearchQuery]) -> list[bytes | Exception]:
         """Answer queries that are joined because they ask the same index in the same way."""
@@ -286,18 +280,12 @@ def _graph_of(engine: ServedIndex) -> RelatedWords:
     return related_of(engine.index.embeddings, threads=max(1, usable_cores() - 1))
 
 
+def _held(result: bytes | Exception) -> None:
+    """Count a result as a part of the request's answer, from the moment in which it is there."""
+    if isinstance(result, bytes):
+        share_of_request.get().answer(result)
+
+
 def _unanswered(error: Exception) -> bytes:
     """The result of one of several texts that has none."""
     return dumped({"hits": [], "more": False, "error": str(error)})
-
-
-async def _together(calls: list[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """The results of several calls; when one fails, nobody waits for the others."""
-    if len(calls) == 1:
-        return [await calls[0]]
-    tasks = [asyncio.create_task(call) for call in calls]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()

@@ -88,15 +88,22 @@ class Batcher(Generic[Item, Result]):
         self._waiting: list[_Waiting] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def submit(self, key: Hashable, item: Item) -> Result:
-        """The result of one item."""
-        if len(self._waiting) >= self._workers.waiting:
+    async def submit(self, key: Hashable, items: Sequence[Item], taken: Callable[[Result], Any]) -> list[Result]:
+        """The results of some items, all or none; ``taken`` is told of each as it comes, and may refuse to go on."""
+        if len(self._waiting) + len(items) > self._workers.waiting:
             raise Overloaded(self._workers.name)
-        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(key, item, future))
-        if len(self._tasks) < self._workers.count:
+        loop = asyncio.get_running_loop()
+        futures: list[asyncio.Future[Result]] = [loop.create_future() for _ in items]
+        self._waiting += [_Waiting(key, item, future) for item, future in zip(items, futures, strict=True)]
+        for _ in items[: self._workers.count - len(self._tasks)]:
             self._tasks.add(asyncio.create_task(self._drain()))
-        return await future
+        try:
+            for future in futures:
+                taken(await future)
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()  # nobody waits for the others
 
     async def _drain(self) -> None:
         try:
