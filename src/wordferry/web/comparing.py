@@ -16,7 +16,7 @@ from wordferry.errors import InputError
 from wordferry.index.config import RECOMMENDED
 from wordferry.texts.reasons import WORD, no_known_word, no_word
 from wordferry.texts.sentences import passages
-from wordferry.web.engine import ServedIndex, Text, finite, plain
+from wordferry.web.engine import ServedIndex, Text, plain
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.words.related.graph import RelatedWords
 
@@ -114,7 +114,7 @@ class TextPairs:
             "distance": pair.distance,
             "value": float(result.distance),
             "direction": result.side,
-            "c_max": finite(result.c_max),
+            "c_max": result.c_max,
             "a": {"id": a.id, "masses": result.a, "segments": self._segments(a, result.a)},
             "b": {"id": b.id, "masses": result.b, "segments": self._segments(b, result.b)},
             "passages": [list(span) for span in b.spans] or None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -179,7 +178,7 @@ class ServedIndex:
         found = word if word in self.index.embeddings else word.lower()
         pairs = graph.neighbors(found) if found in graph.vocabulary else self._outside(found, graph)
         neighbours = [{"word": other, "distance": distance} for other, distance in pairs]
-        return {"word": found, "r": graph.r, "c_max": finite(graph.c_max), "neighbours": neighbours}
+        return {"word": found, "r": graph.r, "c_max": graph.c_max, "neighbours": neighbours}
 
     def _outside(self, word: str, graph: RelatedWords) -> list[tuple[str, float]]:
         """The related words of a word that has a vector but is in no document; NotFound without a vector."""
@@ -261,7 +260,7 @@ class ServedIndex:
     def stats(self) -> Any:
         """What is stored."""
         graph = self.index.related
-        words, c_max = (0, None) if graph is None else (len(graph.vocabulary), finite(graph.c_max))
+        words, c_max = (0, None) if graph is None else (len(graph.vocabulary), graph.c_max)
         return self.facts(len(self.index), words, c_max)
 
     def facts(self, documents: int | None = None, words: int | None = None, c_max: float | None = None) -> Any:
@@ -277,7 +276,7 @@ class ServedIndex:
 def _hit(hit: Any, explain: bool) -> dict[str, Any]:
     """A hit: the document, how good or how near it is, and what a score is made of."""
     if hit.score is None:
-        return document(hit) | {"distance": finite(float(hit.distance))}
+        return document(hit) | {"distance": hit.distance}
     told = document(hit) | {"score": hit.score}
     if explain:
         check_cancelled()
@@ -305,10 +304,5 @@ def plain(text: Text) -> str:
 
 
 def dumped(value: Any) -> bytes:
-    """A value as JSON."""
+    """A value as JSON, in which an infinite number is null."""
     return bytes(orjson.dumps(value))
-
-
-def finite(value: float) -> float | None:
-    """A number as JSON knows it."""
-    return value if math.isfinite(value) else None

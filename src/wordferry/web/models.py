@@ -1,19 +1,204 @@
-"""What answers look like."""
+"""What requests and answers look like.
+
+A field of a request that is not here is refused; the bounds are the service's limits.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from wordferry.compare.distances import DISTANCES
 from wordferry.find.explaining import ScoreExplanation
 from wordferry.index.config import RECOMMENDED
+from wordferry.texts.weights import WEIGHTS
+from wordferry.web.settings import Limits
 
 EXPLAINED = (RECOMMENDED, *(d.name for d in DISTANCES.values() if d.overlaps))
 """Distances made of flows between words."""
 PAIRED = (RECOMMENDED, *(d.name for d in DISTANCES.values() if d.needs_vectors or not d.own_weights))
 """Distances of two texts alone; tf-idf needs a collection."""
+_LONGEST_KEY = 256
+_LONGEST_VALUE = 4_096
+_PLAIN = [{"type": name} for name in ("number", "boolean", "null")]
+_KEY = r'^[^"\\\x00-\x1f]*$'
+_DISTANCE = "How to compare; null: the index's own distance."
+_HERE = {"text": "Obama speaks to the media in Illinois"}
+_THERE = {"text": "The president greets the press in Chicago"}
+"""Texts of the examples in the description of the service."""
+_PASSAGES = "Compare only this many passages of b: those whose words are nearest to a's."
+_VECTOR: Any = Annotated[list[float], Field(min_length=1, max_length=8_192)]
+_WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
+"""JSON knows one kind of number: 5.0 is as whole as 5."""
+
+
+class _In(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
+    """The models of requests, by name."""
+    text: Any = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
+    identity: Any = Annotated[str, Field(min_length=1, max_length=512)]
+    given = _model("OfText", "A text.", text=_field(text, "The text itself."))
+    stored = _model("OfDocument", "A stored document.", id=_field(identity, "The id of the document."))
+    one_of_two = given | stored
+    return _finding(limits, text, one_of_two) | _comparing(text, one_of_two) | _storing(limits, text, identity)
+
+
+def _model(name: str, about: str, **fields: Any) -> Any:
+    return create_model(name, __base__=_In, __doc__=about, **fields)
+
+
+def _field(kind: Any, about: str, default: Any = ..., **more: Any) -> Any:
+    """A field of a model; one that may be left out has a default, and None is allowed where it is that."""
+    return kind | None if default is None else kind, Field(default=default, description=about, **more)
+
+
+def _list_of(kind: Any, most: int) -> Any:
+    return Annotated[list[kind], Field(min_length=1, max_length=most)]
+
+
+def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
+    """Requests that find documents."""
+    filter: Any = Annotated[dict[str, Any], AfterValidator(_filter_check(limits)), _filter_schema()]
+    searched: Any = Literal[(RECOMMENDED, *DISTANCES)]
+    hits, first = (Annotated[int, Field(ge=least, le=limits.k), _WHOLE] for least in (1, 0))
+    window: dict[str, Any] = {
+        "k": _field(hits, "Hits wanted, at most.", 10),
+        "offset": _field(first, "Hits to leave out before the first.", 0),
+        "filter": _field(filter, 'Conditions on metadata, e.g. {"year": {"gte": 2001}}.', None),
+    }
+    brought = "The vector of each text, to search by words and meaning; null: the index's encoder makes them, if any."
+    texts = _list_of(text, limits.batch)
+    return {
+        "search": _model(
+            "SearchRequest",
+            "Texts to find documents by: by their words, or by a distance where one is given.",
+            texts=_field(texts, "One result comes for each.", examples=[["volunteers repair old software"]]),
+            distance=_field(searched, "Compare by a distance; null: find by words.", None),
+            explain=_field(bool, "Say of each score what it is made of.", False),
+            vectors=_field(_list_of(_VECTOR, limits.batch), brought, None),
+            **_weights(),
+            **window,
+        ),
+        "similar": _model(
+            "SimilarRequest",
+            "A text or a stored document, and how many documents like it are wanted.",
+            like=_field(one_of_two, "What hits are to be like.", examples=[_HERE]),
+            distance=_field(searched, _DISTANCE, None),
+            by=_field(Literal["words", "meaning"], "Compare words by a distance, or vectors by 1 - cosine.", "words"),
+            vector=_field(_VECTOR, "By meaning, the text's vector; null: the index's encoder makes it.", None),
+            **_weights(),
+            **window,
+        ),
+    }
+
+
+def _weights() -> dict[str, Any]:
+    """What words weigh, where a stored document is compared."""
+    weights: Any = Literal[WEIGHTS]
+    return {
+        "weights": _field(weights, "What words count for; null: the index's own.", None),
+        "unknown": _field(Literal["match", "drop"], "Words without a vector; null: the index's own.", None),
+    }
+
+
+def _comparing(text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
+    """Requests that compare two texts."""
+    paired: Any = Literal[PAIRED]
+    explained: Any = Literal[EXPLAINED]
+    return {
+        "distance": _model(
+            "DistanceRequest",
+            "Two texts to compare.",
+            a=_field(text, "The first text.", examples=[_HERE["text"]]),
+            b=_field(text, "The second text.", examples=[_THERE["text"]]),
+            distances=_field(_list_of(paired, 20), "Names of distances; null: the index's own.", None),
+        ),
+        "explain": _model(
+            "ExplainRequest",
+            "Two texts or stored documents, the first of which travels to the second.",
+            a=_field(one_of_two, "Whose words travel.", examples=[_HERE]),
+            b=_field(one_of_two, "Where they travel to.", examples=[_THERE]),
+            distance=_field(explained, _DISTANCE, None),
+            **_weights(),
+            passages=_field(Annotated[int, Field(ge=1, le=20), _WHOLE], _PASSAGES, None),
+        ),
+    }
+
+
+def _storing(limits: Limits, text: Any, identity: Any) -> dict[str, type[BaseModel]]:
+    """Requests that store documents."""
+    key: Any = Annotated[str, Field(min_length=1, max_length=_LONGEST_KEY, pattern=_KEY)]
+    whole: Any = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+    described = WithJsonSchema(  # pydantic's own allows every key beside the pattern
+        {
+            "type": "object",
+            "propertyNames": {"minLength": 1, "maxLength": _LONGEST_KEY, "pattern": _KEY},
+            "additionalProperties": {"anyOf": [{"type": "string"}, *_PLAIN]},
+            "maxProperties": limits.metadata_keys,
+        }
+    )
+    pairs: Any = dict[key, str | whole | float | bool | None]
+    metadata: Any = Annotated[pairs, described, Field(max_length=limits.metadata_keys)]
+    new: Any = _model(
+        "NewDocument",
+        "A document to store; without an id it gets one.",
+        text=_field(text, "What is searched and compared."),
+        id=_field(identity, "A name of your own; null: one is made.", None),
+        label=_field(identity, "Its class, where it has one.", None),
+        metadata=(metadata, Field(default_factory=dict, description="Values to filter by.")),
+    )
+    example = [[{"id": "mine", "text": "My telescope shows Saturn"}]]
+    add = _model(
+        "AddRequest",
+        "Documents to store, all or none.",
+        documents=_field(_list_of(new, limits.batch), "What is stored.", examples=example),
+        replace=_field(bool, "Replace documents whose id is stored already.", False),
+    )
+    return {"add": add}
+
+
+def _filter_check(limits: Limits) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Bounds of a filter: its shape, the length of its keys and texts, and how many conditions it has."""
+
+    def scalar(key: str, value: Any) -> int:
+        if isinstance(value, str) and len(value) > _LONGEST_VALUE:
+            raise ValueError(f"{key}: a text to compare with may have {_LONGEST_VALUE} characters at most")
+        if isinstance(value, dict | list):
+            kind = "a list" if isinstance(value, list) else "an object"
+            raise ValueError(f"{key}: expected a text, number, true, false or null to compare with, got {kind}")
+        return 1
+
+    def terms(key: str, wanted: Any) -> int:
+        if len(key) > _LONGEST_KEY:
+            raise ValueError(f"the key {key[:20]!r}... has {len(key)} characters; at most {_LONGEST_KEY} are allowed")
+        if not isinstance(wanted, dict):
+            return scalar(key, wanted)
+        values = [one for value in wanted.values() for one in (value if isinstance(value, list) else [value])]
+        return sum(scalar(key, value) for value in values)
+
+    def check(filter: dict[str, Any]) -> dict[str, Any]:
+        total = sum(terms(key, wanted) for key, wanted in filter.items())
+        if total > limits.filter_terms:
+            raise ValueError(f"{total} conditions; at most {limits.filter_terms} are allowed")
+        return filter
+
+    return check
+
+
+def _filter_schema() -> WithJsonSchema:
+    """What a filter looks like: keys with values, or with operators and their values."""
+    scalar = {"anyOf": [{"type": "string", "maxLength": _LONGEST_VALUE}, *_PLAIN]}
+    values = {"anyOf": [scalar, {"type": "array", "items": scalar}]}
+    rules = {"type": "object", "additionalProperties": values}
+    wanted = {"anyOf": [scalar, rules]}
+    return WithJsonSchema(
+        {"type": "object", "propertyNames": {"maxLength": _LONGEST_KEY}, "additionalProperties": wanted}
+    )
 
 
 class ErrorAnswer(BaseModel):

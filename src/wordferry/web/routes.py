@@ -23,7 +23,6 @@ from wordferry.web import models
 from wordferry.web.engine import dumped
 from wordferry.web.guard import check_writer
 from wordferry.web.metrics import resident_bytes
-from wordferry.web.requests import request_models
 from wordferry.web.service import Service, writer_admitted
 
 _MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -92,7 +91,7 @@ def _of_body(endpoint: Callable[[Any], Awaitable[Response]]) -> Callable[[Reques
 
 
 def reading(service: Service) -> APIRouter:
-    requests = request_models(service.settings.limits)
+    requests = models.request_models(service.settings.limits)
     bearer = Depends(HTTPBearer(auto_error=False, description="The reader or the writer token."))
     common = _errors(400, 401, 413, 415, 422, 503)
     router = APIRouter(prefix="/api", route_class=_route(service), dependencies=[bearer], tags=["read"])
@@ -166,7 +165,7 @@ def reading(service: Service) -> APIRouter:
 
 
 def writing(service: Service) -> APIRouter:
-    AddRequest = request_models(service.settings.limits)["add"]
+    AddRequest = models.request_models(service.settings.limits)["add"]
     bearer = Depends(HTTPBearer(auto_error=False, description="The writer token.", scheme_name="Writer"))
     router = APIRouter(prefix="/api", route_class=_route(service, writing=True), dependencies=[bearer], tags=["write"])
 
