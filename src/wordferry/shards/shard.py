@@ -167,12 +167,6 @@ class Shard(LocalIndex):
             pairs = len(asked) * state.snapshot.count(allowed)
         return found, {"pairs": pairs, "postings": visited, "evaluated": evaluated}
 
-    def nearest(self, ask: Ask) -> list[tuple[Int64Array, Float64Array]]:
-        """The rows of the collection whose vectors are nearest to each of a question's, and 1 - cosine of each."""
-        with self.state() as state:
-            near, _ = self.nearest_in_meaning(state, ask)
-        return [(one.rows + self.record.first, 1.0 - one.cosines) for one in near]
-
     def stems(self, rows: Int64Array) -> tuple[Counts, Float64Array]:
         """The bags by stem of some rows of the collection that are in this shard, in the order given, and their idf."""
         with self.state() as state:
@@ -192,12 +186,16 @@ class Shard(LocalIndex):
     def near(
         self, asked: Sequence[Sequence[str]], stages: Sequence[Names], ask: Ask
     ) -> tuple[list[list[Near]], dict[str, int]]:
-        """The nearest documents to each query, given as tokens, in the order of the last of one or two stages."""
-        measure, *second = (self.index.measure(*names) for names in stages)
+        """The nearest documents to each query, given as tokens, in the order of the last of one or two stages; without
+        stages by meaning."""
+        measures = [self.index.measure(*names) for names in stages]
         tokens = [looked_up(some, self.embeddings.vocabulary) for some in asked]
-        hits = ordered = self.similar(tokens, measure, replace(ask, explain=ask.explain and not second))
-        if second:
-            ordered = self.similar(tokens, measure, replace(ask, rerank=second[0], candidates=ask.k))
+        if measures:
+            hits = ordered = self.similar(tokens, measures[0], replace(ask, explain=ask.explain and len(measures) == 1))
+        else:
+            hits = ordered = self.by_meaning(tokens, ask)
+        if len(measures) > 1:
+            ordered = self.similar(tokens, measures[0], replace(ask, rerank=measures[1], candidates=ask.k))
         return [_near(*both) for both in zip(hits, ordered, strict=True)], hits[0].counts if hits else {}
 
     def explain_texts(self, texts: tuple[Any, Any], how: Names) -> Explanation:

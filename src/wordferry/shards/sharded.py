@@ -153,24 +153,30 @@ class ShardBackend:
 
     def similar(self, asked: Sequence[LookedUp], measure: Measure, ask: Ask) -> list[Hits]:
         """The hits of every query by a distance; a shard that holds the document asked about leaves it out."""
+        stages = [names_of(one) for one in (measure, ask.rerank) if one is not None]
+        return self._near(asked, stages, ask, method=method_of(measure, ask), exact=ask.rerank is None)
+
+    def by_meaning(self, asked: Sequence[Sequence[str]], ask: Ask) -> list[Hits]:
+        """The documents whose vectors are nearest to each of ``ask.vectors``; the queries are given as tokens too."""
+        return self._near(asked, [], ask, method="meaning")
+
+    def _near(self, asked: Sequence[Sequence[str]], stages: list[Names], ask: Ask, **about: Any) -> list[Hits]:
+        """The hits of every query by distances, one after the other, or without any by meaning."""
         tokens = [list(some) for some in asked]  # nothing that was looked up goes with them
         first = ask.k if ask.rerank is None else ask.candidates
-        stages = [names_of(measure)] if ask.rerank is None else [names_of(measure), names_of(ask.rerank)]
         found = self.router.every("near", tokens, stages, replace(ask, k=first, rerank=None, progress=None))
-        options: dict[str, Any] = {"method": method_of(measure, ask), "exact": ask.rerank is None}
-        options["missing"] = found.missing
-        counts = summed([counts for _, counts in found.answers])
+        about |= {"counts": summed([counts for _, counts in found.answers]), "missing": found.missing}
         tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
         for number, some in enumerate(asked):
             near = _nearest([answers[number] for answers, _ in found.answers], first)[: ask.k]
-            hits.append(Hits((self._near_hit(one, some, stages[-1]) for one in near), counts=counts, **options))
+            hits.append(Hits((self._near_hit(one, some, stages[-1:]) for one in near), **about))
             tell(number + 1, len(tokens))
         return hits
 
-    def _near_hit(self, near: Hit, tokens: LookedUp, how: Names) -> Hit:
-        """A hit of a shard, explained by the distance and the weights that found it."""
-        why: Any = None if np.isinf(near.distance or 0.0) else partial(self._explained, near, tokens, how)
+    def _near_hit(self, near: Hit, tokens: Any, last: Sequence[Names]) -> Hit:
+        """A hit of a shard, explained by the distance and the weights that found it, if any did."""
+        why: Any = partial(self._explained, near, tokens, *last) if last and np.isfinite(near.distance or 0.0) else None
         hit = self._hit(near, tokens, why, False, distance=near.distance)
         told: Any = near.explanation
         return hit if told is None else hit.explained(told.with_texts(tokens.text, near.text, self.tokenizer))
@@ -178,19 +184,6 @@ class ShardBackend:
     def _explained(self, document: Document, tokens: LookedUp, how: Names) -> Explanation:
         told: Explanation = self.router.any("explain_texts", (list(tokens), document.text), how)
         return told.with_texts(tokens.text, document.text, self.tokenizer)
-
-    def by_meaning(self, asked: Sequence[Sequence[str]], ask: Ask) -> list[Hits]:
-        """The documents whose vectors are nearest to each of ``ask.vectors``; the queries are given as tokens too."""
-        found = self.router.every("nearest", replace(ask, progress=None))
-        hits = []
-        for number, tokens in enumerate(asked):
-            rows, distances = (np.concatenate([one[number][part] for one in found.answers]) for part in (0, 1))
-            best = np.lexsort((rows, distances))[: ask.k]
-            values = zip(self._at(rows[best], "documents_at"), distances[best].tolist(), strict=True)
-            near = [self._hit(one, tokens, None, False, distance=distance) for one, distance in values]
-            counts = {"pairs": len(asked) * self.count(ask.condition)}
-            hits.append(Hits(near, method="meaning", counts=counts, missing=found.missing))
-        return hits
 
     def vector(self, id: str) -> Any:
         """The vector of a document; None when there is no such document."""
