@@ -29,7 +29,6 @@ from tests.web.test_process import _write
 from wordferry.base.runtime import check_cancelled
 from wordferry.errors import Cancelled, InputError
 from wordferry.web import service
-from wordferry.web.comparing import TextPairs
 from wordferry.web.engine import SearchQuery, ServedIndex
 from wordferry.web.settings import Limits
 from wordferry.web.work import Sizes, WorkEstimate, of_explanation, of_pair, of_search
@@ -252,8 +251,7 @@ def test_passages_split_each_sentence_once(large_index: Path) -> None:
         text = "the. of! " * 5_000 + "A ferry carries sailors over the river. " * 50
         asked = {"a": {"text": "sailors on a river"}, "b": {"text": text}}
         request = SimpleNamespace(distance="wmd", passages=1, **{name: _Given(one) for name, one in asked.items()})
-        comparing = TextPairs(engine)
-        answer = comparing.explain(comparing.pair(request, {}), None)
+        answer = engine.explain(engine.pair(request, {}), None)
         assert len(answer["passages"]) == 1
         assert seen[0] < 4 * len(text)
 

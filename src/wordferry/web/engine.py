@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import orjson
 
 from wordferry.base.runtime import check_cancelled, usable_cores
+from wordferry.compare.distances import find_distance
+from wordferry.compare.measure import Measure
 from wordferry.errors import InputError, NotFound, ReplacedError
 from wordferry.index import Hits, Index
-from wordferry.texts.reasons import no_word
+from wordferry.index.config import RECOMMENDED
+from wordferry.texts.reasons import WORD, no_known_word, no_word
+from wordferry.texts.sentences import passages
 from wordferry.texts.stop_marks import all_words
 from wordferry.texts.tokenizers import words_of
 from wordferry.web.memory import too_large
@@ -23,6 +29,8 @@ from wordferry.words.related.graph import RelatedWords
 
 Text = str | Sequence[str]
 """A text, or the tokens that a document was given as."""
+_WORD, _TOKEN = re.compile(f"({WORD.pattern})"), re.compile(r"([^ ]+)")
+_SIDES = {"a": "The first text", "b": "The second text"}
 _MOST_UNKNOWN = 10
 _MOST_VALUES = 50
 _PAGE = 128
@@ -62,6 +70,34 @@ class SearchQuery:
         """The different words it has, or the most that a text of its length can have: a letter and a blank each."""
         most = len(self.text) // 2 + 1 if isinstance(self.text, str) else len(self.text)
         return most if self.words is None else self.words
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A text or stored document that is to be compared."""
+
+    id: str | None
+    text: Text
+    tokens: list[str]
+    spans: tuple[tuple[int, int], ...] = ()
+    """The passages that are compared, as places in the text; none means all of it."""
+
+
+@dataclass(frozen=True)
+class ComparedPair:
+    """Two texts or stored documents that are to be explained, and how."""
+
+    a: Compared
+    b: Compared
+    distance: str
+    how: dict[str, Any]
+    """The weights, and what becomes of words without a vector, where the request says it."""
+    passages: int | None
+
+    @property
+    def alone(self) -> bool:
+        """Whether neither is a document: then there are no frequencies to weigh by."""
+        return self.a.id is None and self.b.id is None
 
 
 class ServedIndex:
@@ -168,6 +204,106 @@ class ServedIndex:
         told = [_hit(hit, query.explain) for hit in shown]
         return dumped({"hits": told, "more": len(hits) > query.offset + query.k, **facts})
 
+    # -- comparing two texts ------------------------------------------------------------------------------------------
+
+    def chosen_distances(self, wanted: Sequence[str] | None) -> list[str]:
+        """The distances by which two texts are compared: those asked for, else the index's own where it has one."""
+        own = self.index.config.distance
+        return list(dict.fromkeys(wanted or [own if own in PAIRED else RECOMMENDED]))
+
+    def words_of_pair(self, a: str, b: str) -> list[list[str]]:
+        """The words of two texts."""
+        return [self._compared(name, {"text": text}, every=True).tokens for name, text in (("a", a), ("b", b))]
+
+    def distances(
+        self, words: Sequence[list[str]], names: Sequence[str], related: RelatedWords | None
+    ) -> dict[str, Any]:
+        """The distance of two texts by each name, as Python and the command line give it."""
+        values, (a, b) = {}, words
+        for name in names:
+            check_cancelled()
+            values[name] = self._measure(name, related).pair(a, b)
+        return {"values": values}
+
+    def pair(self, request: Any, how: dict[str, str]) -> ComparedPair:
+        """The two texts or stored documents of a request, with their words; NotFound where there is none."""
+        own = request.distance or self.index.config.distance
+        given = {"a": request.a.model_dump(), "b": request.b.model_dump()}
+        alone = not any("id" in one for one in given.values())
+        if alone and how:
+            raise InputError("weights: Two texts have no frequencies of words; weigh a text and a stored document.")
+        every = alone or how.get("unknown", self.index.config.unknown) != "drop"
+        a, b = (self._compared(name, one, every) for name, one in given.items())
+        return ComparedPair(a, b, own if own in EXPLAINED else RECOMMENDED, how, request.passages)
+
+    def _compared(self, name: str, given: dict[str, str], every: bool) -> Compared:
+        text: Text = given["text"] if "text" in given else self.text(given["id"])
+        tokens = self.tokens(text)
+        what = f"{name}: {_SIDES[name]}" if "text" in given else f"{name}: The document {given['id']!r}"
+        if not tokens:
+            raise no_word(text, what)
+        if not every and not any(word in self.index.embeddings for word in tokens):
+            raise no_known_word(tokens, what)
+        return Compared(given.get("id"), text, tokens)
+
+    def explain(self, pair: ComparedPair, related: RelatedWords | None) -> dict[str, Any]:
+        """The flows between two texts or stored documents, or their passages.
+
+        A stored document is explained as :meth:`Index.similar` compares it. Two texts alone are compared through
+        ``related``, the related words of the whole vocabulary.
+        """
+        a, b = pair.a, pair.b if pair.passages is None else self._best(pair, pair.passages)
+        if pair.alone:
+            result = self._measure(pair.distance, related).explain(a.tokens, b.tokens)
+        else:
+            result = self.index.explain(tuple(a.tokens), tuple(b.tokens), distance=pair.distance, **pair.how)
+        return {
+            "distance": pair.distance,
+            "value": float(result.distance),
+            "direction": result.side,
+            "c_max": result.c_max,
+            "a": {"id": a.id, "masses": result.a, "segments": self._segments(a, result.a)},
+            "b": {"id": b.id, "masses": result.b, "segments": self._segments(b, result.b)},
+            "passages": [list(span) for span in b.spans] or None,
+            "flows": [_flow(row, turned=result.side == "right") for row in result.rows],
+        }
+
+    def _measure(self, name: str, related: RelatedWords | None) -> Measure:
+        """How two texts alone are compared: words without a vector count."""
+        record, own = find_distance(name), self.index.config.overlap
+        graph = related if record.needs_related else None
+        overlap = own if own in record.overlaps else None
+        return Measure(record, overlap, embeddings=self.index.embeddings, related=graph)
+
+    def _best(self, pair: ComparedPair, count: int) -> Compared:
+        """The passages of the second text whose words are nearest to those of the first, in the order of the text."""
+        b = pair.b
+        if not isinstance(b.text, str):
+            return b
+        found = list(passages(b.text, self.tokens))
+        if len(found) <= count:
+            return b
+        nearest = Measure("rwmd", side="left", embeddings=self.index.embeddings, on_empty="keep")
+        near = nearest.pairwise([pair.a.tokens], [words for _, words in found])[0]
+        best = [found[place] for place in sorted(np.argsort(near, kind="stable")[:count].tolist())]
+        joined = [word for _, words in best for word in words]
+        return replace(b, tokens=joined, spans=tuple(span for span, _ in best)) if joined else b
+
+    def _segments(self, side: Compared, masses: dict[str, float]) -> list[dict[str, Any]]:
+        """A text in pieces, each with the known words in it; outside its passages it has none."""
+        text = isinstance(side.text, str)
+        split = self.index.tokenizer if text else lambda piece: [piece]
+        segments, start = [], 0
+        for number, piece in enumerate((_WORD if text else _TOKEN).split(plain(side.text))):  # every second may be one
+            check_cancelled()
+            inside = not side.spans or any(low <= start < high for low, high in side.spans)
+            words = split(piece) if inside and number % 2 else []
+            if piece:
+                kept = [word for word in words if word in masses]
+                segments.append({"text": piece, "words": kept, "compared": inside})
+            start += len(piece)
+        return segments
+
     # -- words and documents ------------------------------------------------------------------------------------------
 
     def related(self, word: str) -> dict[str, Any]:
@@ -223,20 +359,20 @@ class ServedIndex:
         with said_of(id):
             return document(self.index.get(id))
 
-    def add(self, documents: list[dict[str, Any]], replace: bool) -> dict[str, Any]:
+    def add(self, documents: list[dict[str, Any]], replaces: bool) -> dict[str, Any]:
         """Store documents, all or none."""
         if self._constants:
             raise InputError(
                 "documents: Those of this index have vectors, and this service has no encoder to make more. Nothing "
                 "was added. Start it with --encoder, or add documents where their vectors are."
             )
-        store = self.index.upsert if replace else self.index.add
+        store = self.index.upsert if replaces else self.index.add
         try:
             return {"ids": store(documents)}
         except InputError as error:
-            raise self._refusal(documents, replace) or error from None
+            raise self._refusal(documents, replaces) or error from None
 
-    def _refusal(self, documents: list[dict[str, Any]], replace: bool) -> InputError | None:
+    def _refusal(self, documents: list[dict[str, Any]], replaces: bool) -> InputError | None:
         """Why documents were refused, in the words of the request; None where the index says it best."""
         seen: set[str] = set()
         for number, one in enumerate(documents):
@@ -244,7 +380,7 @@ class ServedIndex:
             if not all_words(one["text"], self.index.tokenizer) and self.index.config.on_empty == "error":
                 reason = no_word(one["text"], f"{place}.text: The text")
                 return InputError(f"{reason} Nothing was added.")
-            if id is not None and (id in seen or (not replace and id in self.index)):
+            if id is not None and (id in seen or (not replaces and id in self.index)):
                 what = "comes twice in this request" if id in seen else "is stored already"
                 remedy = "" if id in seen else ' Send "replace": true to replace what is stored.'
                 return InputError(f"{place}.id: {id!r} {what}. Nothing was added.{remedy}")
@@ -282,6 +418,13 @@ def _hit(hit: Any, explain: bool) -> dict[str, Any]:
         check_cancelled()
         told["explanation"] = hit.explain().to_json()
     return told
+
+
+def _flow(row: Any, *, turned: bool) -> dict[str, Any]:
+    """A row of an explanation; what moves from the second text to the first is shown from the first's side too."""
+    source, target = (row.target, row.source) if turned else (row.source, row.target)
+    numbers = {"mass": float(row.mass), "distance": float(row.distance), "cost": float(row.cost)}
+    return {"source": source, "target": target, **numbers, "kind": row.kind}
 
 
 def document(one: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import orjson
@@ -20,14 +21,13 @@ from wordferry.base.runtime import usable_cores
 from wordferry.compare.distances import find_distance
 from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
 from wordferry.texts.reasons import no_word
-from wordferry.web.comparing import TextPairs
 from wordferry.web.engine import SearchQuery, ServedIndex, dumped
 from wordferry.web.guard import access_log, log_line
 from wordferry.web.mapping import Mapping
 from wordferry.web.memory import share_of_request
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
-from wordferry.web.work import LITTLE, Sizes, WorkEstimate, of_explanation, of_pair, of_search
+from wordferry.web.work import Sizes, WorkEstimate, of_explanation, of_pair, of_search
 from wordferry.web.workers import Batcher, Overloaded, Workers
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.whole import related_of
@@ -117,9 +117,9 @@ class Service:
             access_log.warning(log_line({"level": "warning", "message": f"{error} It was."}))
             await self._reads.run(old.close)
 
-    async def read(self, call: Callable[..., Any], *arguments: Any, work: WorkEstimate = LITTLE) -> bytes:
+    async def read(self, call: Callable[..., Any], *arguments: Any, work: WorkEstimate | None = None) -> bytes:
         """The JSON of what a reading call gives, by the threads for its kind of work."""
-        threads = self._reads if work.light(self.settings.limits) else self._heavy
+        threads = self._reads if work is None or work.light(self.settings.limits) else self._heavy
         return share_of_request.get().answer(await threads.run(_json, call, *arguments))
 
     async def write(self, call: Callable[..., Any], *arguments: Any) -> bytes:
@@ -224,7 +224,10 @@ class Service:
         lost = [result for result in results if isinstance(result, Exception)]
         if lost and (len(lost) == len(results) or not all(isinstance(one, InputError) for one in lost)):
             raise lost[0]  # one bad text does not lose the results of the others
-        return [result if isinstance(result, bytes) else _unanswered(result) for result in results]
+        return [
+            result if isinstance(result, bytes) else dumped({"hits": [], "more": False, "error": str(result)})
+            for result in results
+        ]
 
     def _joined(self, key: tuple[ServedIndex, Hashable], queries: Sequence[SearchQuery]) -> list[bytes | Exception]:
         """Answer queries that are joined because they ask the same index in the same way."""
@@ -233,20 +236,20 @@ class Service:
 
     async def distance(self, request: Any) -> bytes:
         """The distances of two texts."""
-        comparing = TextPairs(self.engine)
-        names = comparing.names(request.distances)
-        a, b = words = await self._reads.run(comparing.texts, request.a, request.b)
-        work = of_pair(names, len(set(a)), len(set(b))).check(self.settings.limits)
-        return await self.read(comparing.distances, words, names, await self._whole_graph(names), work=work)
+        engine, limits = self.engine, self.settings.limits
+        names = engine.chosen_distances(request.distances)
+        a, b = words = await self._reads.run(engine.words_of_pair, request.a, request.b)
+        work = of_pair(names, len(set(a)), len(set(b))).check(limits)
+        return await self.read(engine.distances, words, names, await self._whole_graph(names), work=work)
 
     async def explain(self, request: Any) -> bytes:
         """The flows between two texts or stored documents."""
-        comparing = TextPairs(self.engine)
-        pair = await self._reads.run(comparing.pair, request, _weighing(request))
+        engine, limits = self.engine, self.settings.limits
+        pair = await self._reads.run(engine.pair, request, _weighing(request))
         a, b = pair.a.tokens, pair.b.tokens
-        work = of_explanation(pair.distance, len(set(a)), len(set(b)), len(a) + len(b)).check(self.settings.limits)
+        work = of_explanation(pair.distance, len(set(a)), len(set(b)), len(a) + len(b)).check(limits)
         related = await self._whole_graph([pair.distance]) if pair.alone else None
-        return await self.read(comparing.explain, pair, related, work=work)
+        return await self.read(engine.explain, pair, related, work=work)
 
     async def _whole_graph(self, names: Sequence[str]) -> RelatedWords | None:
         """The related words of the whole vocabulary, where a distance needs them: found once, by one thread, for all.
@@ -256,7 +259,8 @@ class Service:
         if not any(find_distance(name).needs_related for name in names):
             return None
         if self._graph is None or (self._graph.done() and (self._graph.cancelled() or self._graph.exception())):
-            self._graph = asyncio.create_task(self._building.run(_graph_of, self.engine))
+            relate = partial(related_of, threads=max(1, usable_cores() - 1))
+            self._graph = asyncio.create_task(self._building.run(relate, self.engine.index.embeddings))
         return await asyncio.shield(self._graph)
 
 
@@ -276,16 +280,7 @@ def _json(call: Callable[..., Any], *arguments: Any) -> bytes:
     return dumped(call(*arguments))
 
 
-def _graph_of(engine: ServedIndex) -> RelatedWords:
-    return related_of(engine.index.embeddings, threads=max(1, usable_cores() - 1))
-
-
 def _held(result: bytes | Exception) -> None:
     """Count a result as a part of the request's answer, from the moment in which it is there."""
     if isinstance(result, bytes):
         share_of_request.get().answer(result)
-
-
-def _unanswered(error: Exception) -> bytes:
-    """The result of one of several texts that has none."""
-    return dumped({"hits": [], "more": False, "error": str(error)})

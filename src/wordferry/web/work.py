@@ -68,9 +68,6 @@ class WorkEstimate:
         return self.steps <= limits.light_work
 
 
-LITTLE = WorkEstimate(0.0)
-
-
 def of_search(queries: Sequence[SearchQuery], sizes: Sizes) -> WorkEstimate:
     """Queries of one lane; without a distance it is a search by words, which reads the lists of those words only."""
     distance, conditions = queries[0].how.get("distance"), _conditions(queries[0].filter)
