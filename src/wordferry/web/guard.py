@@ -81,7 +81,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         start = time.perf_counter()
-        scope = self._placed(scope)
+        if root := self._settings.root_path:  # whether or not a proxy has cut it off the path
+            scope = {**scope, "root_path": root}
         connection = scope.get("state", {}).get("connection")  # of our own server; another one has none
         answer = _Reply(send, connection, self._settings.limits)
         share = Share(self._memory)
@@ -148,13 +149,6 @@ class Guard:
             gone.cancel()
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
-
-    def _placed(self, scope: Scope) -> Scope:
-        """The request with its path below ``root_path``, whether or not a proxy has cut that off."""
-        root, path = self._settings.root_path, scope["path"]
-        if not root:
-            return scope
-        return {**scope, "root_path": root, "path": path if _below(path, root) else root + path}
 
     def _check_place(self, scope: Scope) -> None:
         """Lead from the root path to the page, whose address ends with a slash: what it refers to is relative."""
@@ -277,14 +271,10 @@ class _Reply:
             await self.connection.drained()
 
 
-def _below(path: str, root: str) -> bool:
-    return path == root or path.startswith(f"{root}/")
-
-
 def _path(scope: Scope) -> str:
     """The path of a request below where the service is mounted."""
     path, root = str(scope["path"]), str(scope.get("root_path", ""))
-    return path[len(root) :] if root and _below(path, root) else path
+    return path[len(root) :] if root and f"{path}/".startswith(f"{root}/") else path
 
 
 def _length(headers: Headers) -> int | None:
