@@ -9,7 +9,7 @@ import pytest
 from wordferry.errors import FormatError, InputError, NotFound, Unsupported, VocabularyMismatch
 from wordferry.index import Index
 from wordferry.shards import Choices, build
-from wordferry.shards.manifest import Manifest
+from wordferry.shards.shard import Manifest
 from wordferry.texts.weights import WEIGHTS
 
 QUERIES = ["the cost of heating and the price of bread", "planets and their moons", "zzyzx football heated qwertz"]
@@ -140,7 +140,7 @@ def test_different_vocabularies_are_an_error_that_names_the_shard(source, folder
     import shutil
 
     from wordferry.engines.location import Location
-    from wordferry.shards.manifest import SHARDS
+    from wordferry.shards.shard import SHARDS
 
     (tmp_path / "few.jsonl").write_text(json.dumps({"id": "x", "text": "a cat and a dog"}) + "\n")
     build(str(tmp_path / "few.jsonl"), tmp_path / "other", 1)
@@ -179,7 +179,7 @@ def test_a_manifest_that_names_what_is_outside_its_folder_is_refused(folder, tmp
     """Checksums find accidents, not somebody who can write the file: a name must not lead elsewhere."""
     from wordferry.base.storage import json_digest
     from wordferry.engines.location import Location
-    from wordferry.shards.manifest import FILE
+    from wordferry.shards.shard import FILE
 
     values = json.loads((folder / FILE).read_text())
     del values["sha256"]

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from tests.web.conftest import submit
 from wordferry.errors import InputError
-from wordferry.web.memory import Memory, Share
+from wordferry.web.guard import Memory, Share
 from wordferry.web.metrics import Histogram, Metrics
 from wordferry.web.settings import Limits, Settings, is_loopback
 from wordferry.web.workers import Batcher, Overloaded, Workers

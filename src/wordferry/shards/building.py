@@ -38,18 +38,18 @@ from wordferry.index.search.statistics import CollectionStatistics, added, stem_
 from wordferry.index.storage.terms import TermDictionary
 from wordferry.index.write.counting import Counting
 from wordferry.index.write.entries import entries
-from wordferry.shards.manifest import (
+from wordferry.shards.shard import (
     EMBEDDINGS,
     FILE,
     RELATED,
     SHARDS,
     STATISTICS,
+    WORD_FACTS,
     Manifest,
     ShardRecord,
     file_digests,
     on_this_machine,
 )
-from wordferry.shards.shard import WORD_FACTS
 from wordferry.texts.bow import check_on_empty, unknown_word_error
 from wordferry.texts.datasets import default_embeddings
 from wordferry.texts.records import Record

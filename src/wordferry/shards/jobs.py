@@ -34,10 +34,8 @@ from wordferry.index.search.filters import compile_filter
 from wordferry.index.search.requests import Ask
 from wordferry.judge.voting import RECOMMENDED_DISTANCE, RECOMMENDED_K, RECOMMENDED_WEIGHTS, check_voting, decide
 from wordferry.shards.building import Choices, ShardBuild
-from wordferry.shards.manifest import FILE, SHARDS
-from wordferry.shards.routing import InProcess
-from wordferry.shards.shard import Common
-from wordferry.shards.sharded import open_shards
+from wordferry.shards.shard import FILE, SHARDS, Common
+from wordferry.shards.sharded import InProcess, open_shards
 from wordferry.texts.stop_marks import query_words
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings

@@ -20,9 +20,8 @@ from wordferry.base.runtime import logger, optional_import
 from wordferry.engines.on_ray import Ray
 from wordferry.errors import InputError, WordferryError
 from wordferry.index import Index
-from wordferry.shards.routing import ShardRouter
 from wordferry.shards.shard import Common, Shard
-from wordferry.shards.sharded import ShardBackend
+from wordferry.shards.sharded import ShardBackend, ShardRouter
 
 OnMissing = Literal["answer", "error"]
 _SECONDS = 10.0

@@ -21,7 +21,7 @@ from wordferry.texts.reasons import WORD, no_known_word, no_word
 from wordferry.texts.sentences import passages
 from wordferry.texts.stop_marks import all_words
 from wordferry.texts.tokenizers import words_of
-from wordferry.web.memory import too_large
+from wordferry.web.guard import too_large
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
 from wordferry.words.embeddings import Embeddings

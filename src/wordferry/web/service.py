@@ -22,9 +22,8 @@ from wordferry.compare.distances import find_distance
 from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
 from wordferry.texts.reasons import no_word
 from wordferry.web.engine import SearchQuery, ServedIndex, dumped
-from wordferry.web.guard import access_log, log_line
+from wordferry.web.guard import access_log, log_line, share_of_request
 from wordferry.web.mapping import Mapping
-from wordferry.web.memory import share_of_request
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
 from wordferry.web.work import Sizes, WorkEstimate, of_explanation, of_pair, of_search
