@@ -46,11 +46,6 @@ class Connections:
         self._idle[connection] = None
         return room
 
-    @property
-    def full(self) -> bool:
-        """Whether there is no room even for refusals."""
-        return len(self._all) > self.limits.connections + _SPARE
-
     def busy(self, connection: Any) -> None:
         """A connection has brought a whole request."""
         self._idle.pop(connection, None)
@@ -80,11 +75,9 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]  # uvicorn is not loo
     Bytes that are no request's body yet are counted, so that a head does not grow for ever.
     """
 
-    room: Connections
-
-    def __init__(self, *, app_state: dict[str, Any], **given: Any) -> None:
+    def __init__(self, room: Connections, *, app_state: dict[str, Any], **given: Any) -> None:
         super().__init__(app_state=app_state | {"connection": self}, **given)
-        self.host, self.surplus = "", False
+        self.room, self.host, self.surplus = room, "", False
         self._clock: asyncio.TimerHandle | None = None
         self._requests, self._rest = 0, 0
         self._head: int | None = HEAD_BYTES
@@ -94,8 +87,8 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]  # uvicorn is not loo
         super().connection_made(transport)
         self.host = self.client[0] if self.client else ""
         self.surplus = not self.room.add(self)
-        if self.surplus and self.room.full:
-            self.drop()
+        if self.surplus and len(self.room) > self.room.limits.connections + _SPARE:
+            self.drop()  # there is no room even for refusals
         else:
             self._start_clock()
 
@@ -151,8 +144,3 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]  # uvicorn is not loo
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
-
-
-def protocol_class(limits: Limits) -> type[asyncio.Protocol]:
-    """The HTTP protocol of a service with these limits."""
-    return type("ServedConnection", (Connection,), {"room": Connections(limits)})

@@ -5,7 +5,7 @@ A field of a request that is not here is refused; the bounds are the service's l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
@@ -63,7 +63,7 @@ def _list_of(kind: Any, most: int) -> Any:
 
 def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
     """Requests that find documents."""
-    filter: Any = Annotated[dict[str, Any], AfterValidator(_filter_check(limits)), _filter_schema()]
+    filter: Any = Annotated[dict[str, Any], AfterValidator(partial(_check_filter, limits)), _filter_schema()]
     searched: Any = Literal[(RECOMMENDED, *DISTANCES)]
     hits, first = (Annotated[int, Field(ge=least, le=limits.k), _WHOLE] for least in (1, 0))
     window: dict[str, Any] = {
@@ -162,32 +162,25 @@ def _storing(limits: Limits, text: Any, identity: Any) -> dict[str, type[BaseMod
     return {"add": add}
 
 
-def _filter_check(limits: Limits) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def _check_filter(limits: Limits, filter: dict[str, Any]) -> dict[str, Any]:
     """Bounds of a filter: its shape, the length of its keys and texts, and how many conditions it has."""
-
-    def scalar(key: str, value: Any) -> int:
-        if isinstance(value, str) and len(value) > _LONGEST_VALUE:
-            raise ValueError(f"{key}: a text to compare with may have {_LONGEST_VALUE} characters at most")
-        if isinstance(value, dict | list):
-            kind = "a list" if isinstance(value, list) else "an object"
-            raise ValueError(f"{key}: expected a text, number, true, false or null to compare with, got {kind}")
-        return 1
-
-    def terms(key: str, wanted: Any) -> int:
+    total = 0
+    for key, wanted in filter.items():
         if len(key) > _LONGEST_KEY:
             raise ValueError(f"the key {key[:20]!r}... has {len(key)} characters; at most {_LONGEST_KEY} are allowed")
-        if not isinstance(wanted, dict):
-            return scalar(key, wanted)
-        values = [one for value in wanted.values() for one in (value if isinstance(value, list) else [value])]
-        return sum(scalar(key, value) for value in values)
-
-    def check(filter: dict[str, Any]) -> dict[str, Any]:
-        total = sum(terms(key, wanted) for key, wanted in filter.items())
-        if total > limits.filter_terms:
-            raise ValueError(f"{total} conditions; at most {limits.filter_terms} are allowed")
-        return filter
-
-    return check
+        values = [wanted]
+        if isinstance(wanted, dict):
+            values = [one for value in wanted.values() for one in (value if isinstance(value, list) else [value])]
+        total += len(values)
+        for value in values:
+            if isinstance(value, str) and len(value) > _LONGEST_VALUE:
+                raise ValueError(f"{key}: a text to compare with may have {_LONGEST_VALUE} characters at most")
+            if isinstance(value, dict | list):
+                kind = "a list" if isinstance(value, list) else "an object"
+                raise ValueError(f"{key}: expected a text, number, true, false or null to compare with, got {kind}")
+    if total > limits.filter_terms:
+        raise ValueError(f"{total} conditions; at most {limits.filter_terms} are allowed")
+    return filter
 
 
 def _filter_schema() -> WithJsonSchema:

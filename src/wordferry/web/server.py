@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from wordferry.base.runtime import optional_import
@@ -26,7 +27,7 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
     """
     uvicorn, *_ = (optional_import(name, "serve") for name in ("uvicorn", "httptools", "fastapi", "orjson"))
     from wordferry.web.app import create_app
-    from wordferry.web.connections import protocol_class
+    from wordferry.web.connections import Connection, Connections
     from wordferry.web.guard import JsonLines
 
     handler = logging.StreamHandler(sys.stderr)
@@ -39,7 +40,7 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
     limits = _with_files(settings.limits)
     config = uvicorn.Config(
         create_app(index, settings),
-        http=protocol_class(limits),
+        http=partial(Connection, Connections(limits)),
         ws="none",
         host=settings.host,
         port=settings.port,

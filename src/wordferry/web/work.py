@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from wordferry.compare.distances import find_distance
 from wordferry.compare.problem import Effort
@@ -70,7 +70,8 @@ class WorkEstimate:
 
 def of_search(queries: Sequence[SearchQuery], sizes: Sizes) -> WorkEstimate:
     """Queries of one lane; without a distance it is a search by words, which reads the lists of those words only."""
-    distance, conditions = queries[0].how.get("distance"), _conditions(queries[0].filter)
+    distance, filter = queries[0].how.get("distance"), queries[0].filter or {}
+    conditions = sum(len(rules) if isinstance(rules, Mapping) else 1 for rules in filter.values())  # a list is one
     cost = _BY_WORDS if distance is None else find_distance(distance).effort
     words = [query.most_words for query in queries]
     steps = sizes.documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * conditions)
@@ -96,9 +97,3 @@ def of_explanation(distance: str, first: int, second: int, shown: int) -> WorkEs
     cells = first * second
     what = f"{first} x {second} different words explained by {distance}"
     return WorkEstimate(cells * _EXPLAINED + shown * _PIECE, cells * _EXPLAINED_BYTES, what, "a, b")
-
-
-def _conditions(filter: Mapping[str, Any] | None) -> int:
-    """The conditions of a filter; a list of values is one."""
-    wanted = (filter or {}).values()
-    return sum(len(rules) if isinstance(rules, Mapping) else 1 for rules in wanted)
