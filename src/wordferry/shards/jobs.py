@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -256,9 +255,8 @@ class ShardJob:
         target = self.start()
         done = self.ask(function, target, **asked)
         self.run.write(done)
-        voted: Counter[str] = Counter()
-        for one in done.values():
-            voted.update({name: int(one.facts[name]) for name in ("labelled", "right") if name in one.facts})
+        facts = [one.facts for one in done.values()]
+        voted = {name: sum(one[name] for one in facts) for name in ("labelled", "right") if name in facts[0]}
         return self.finish(target, voted)
 
     def finish(self, target: Target, facts: Mapping[str, Any]) -> JobSummary:
