@@ -151,6 +151,7 @@ class ShardBuild:
         """Build ``shards`` shards into a folder or a bucket, by the engine of a job."""
         self._run, self.place = run, place
         words, frequencies = self._count()
+        dimension = self._dimension()
         vectors = sum(word in self.embeddings.vocabulary for word in words)
         self._share(EMBEDDINGS, lambda: self.embeddings)
 
@@ -158,7 +159,7 @@ class ShardBuild:
             return RelatedWords.build(self.embeddings.restrict(words[:vectors]), self.choices.r, progress=run.progress)
 
         related = RelatedWords.load(self._share(RELATED, relate)) if vectors else None
-        return self._finish(frequencies, self._build(words, related, shards))
+        return self._finish(frequencies, self._build(words, related, shards, dimension))
 
     def _count(self) -> tuple[list[str], Int64Array]:
         """All words in the order of their numbers, and the document frequency of each: those with a vector come first,
@@ -213,10 +214,10 @@ class ShardBuild:
             self.place.upload(folder, name)
         return folder
 
-    def _build(self, words: list[str], related: RelatedWords | None, shards: int) -> dict[str, Done]:
+    def _build(self, words: list[str], related: RelatedWords | None, shards: int, dimension: int) -> dict[str, Done]:
         """Every shard by a task of its own; one whose files are gone is built again."""
         own = (self.place.address, self.embeddings.fingerprint)
-        shared = BuildInputs(self.choices, self.tokenizer, related, words, *own, self._dimension())
+        shared = BuildInputs(self.choices, self.tokenizer, related, words, *own, dimension)
         if related is None or np.isnan(related.c_max):  # each shard would find a c_max of its own
             shards = 1
         tasks = []
