@@ -130,14 +130,14 @@ class Guard:
         if root := self._settings.root_path:  # whether or not a proxy has cut it off the path
             scope = {**scope, "root_path": root}
         connection = scope.get("state", {}).get("connection")  # of our own server; another one has none
-        answer = _Reply(send, connection, self._settings.limits)
+        request, answer = Request(scope, receive), _Reply(send, connection, self._settings.limits)
         share = Share(self._memory)
         share_of_request.set(share)
         error: Exception | None = None
         if connection is not None:
-            connection.begin(_length(Headers(scope=scope)))
+            connection.begin(_length(request.headers))
         try:
-            error = await self._answered(Request(scope, receive), answer)
+            error = await self._answered(request, answer)
         except ClientDisconnect:
             answer.status = answer.status or _GONE
         finally:
