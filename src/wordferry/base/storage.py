@@ -32,6 +32,10 @@ VERIFIED_BYTES = 1 << 30
 """Folders of up to this size are compared with their checksums whenever they are opened (a second or so at most)."""
 
 
+class MissingFile(FormatError):
+    """A file that a folder should hold is not there, or the folder itself is not."""
+
+
 @dataclass(frozen=True)
 class Folder:
     """What a folder holds."""
@@ -163,12 +167,12 @@ def read_folder(path: str | os.PathLike[str], kind: str, *, mapped: bool = True,
     return Folder(kind, manifest["config"], arrays, words)
 
 
-def verifies(path: str | os.PathLike[str], verify: bool | None) -> bool:
+def verifies(path: str | os.PathLike[str], verify: bool | None, most: int = VERIFIED_BYTES) -> bool:
     """Whether what a folder holds is to be checked: as asked, or, not being asked, when it is of moderate size."""
     if verify is not None:
         return verify
     try:
-        return sum(file.stat().st_size for file in Path(path).iterdir()) <= VERIFIED_BYTES
+        return sum(file.stat().st_size for file in Path(path).iterdir()) <= most
     except FileNotFoundError:
         return True
 
@@ -179,7 +183,7 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise FormatError(f"{path} is not a wordferry folder: it has no {MANIFEST}.") from None
+        raise MissingFile(f"{path} is not a wordferry folder: it has no {MANIFEST}.") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise FormatError(f"{file} is damaged: {error}.") from None
     if not isinstance(manifest, dict) or not {"format", "kind", "config", "files"} <= manifest.keys():
@@ -228,7 +232,7 @@ def verify_folder(path: str | os.PathLike[str]) -> None:
         try:
             found = file_digest(file)
         except (FileNotFoundError, IsADirectoryError):
-            raise FormatError(f"{file} is missing.") from None
+            raise MissingFile(f"{file} is missing.") from None
         if found != facts["sha256"]:
             raise FormatError(f"{file} is damaged: its checksum differs from the manifest. Restore it or rebuild.")
 
@@ -237,7 +241,7 @@ def _open_array(file: Path, facts: Mapping[str, Any], mapped: bool) -> npt.NDArr
     try:
         array = _read_array(file, mapped and 0 not in facts["shape"])  # an empty file part cannot be mapped
     except FileNotFoundError:
-        raise FormatError(f"{file} is missing.") from None
+        raise MissingFile(f"{file} is missing.") from None
     except (ValueError, TypeError, OSError, EOFError) as error:
         raise FormatError(f"{file} is damaged or truncated: {error}.") from None
     if list(array.shape) != facts["shape"] or str(array.dtype) != facts["dtype"]:
@@ -278,7 +282,7 @@ def _split_words(file: Path, facts: Mapping[str, Any]) -> list[str]:
     try:
         lines = file.read_bytes().decode("utf-8").split("\n")[:-1]
     except FileNotFoundError:
-        raise FormatError(f"{file} is missing.") from None
+        raise MissingFile(f"{file} is missing.") from None
     except UnicodeDecodeError as error:
         raise FormatError(f"{file} is damaged: {error}.") from None
     if len(lines) != facts["lines"]:

@@ -29,7 +29,7 @@ from wordferry.index.storage.catalogue import Catalogue, all_ids
 from wordferry.index.storage.columns import Field, fields_of
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
-from wordferry.index.storage.segments import GRAPH, MissingFolder, remove_orphans, with_remedy
+from wordferry.index.storage.segments import GRAPH, remove_orphans, with_remedy
 from wordferry.index.storage.snapshot import OpenState, Snapshot, Snapshots
 from wordferry.index.storage.terms import find_terms
 from wordferry.index.storage.texts import all_documents, as_document, read_document
@@ -159,7 +159,7 @@ class LocalIndex:
                 connection = stack.enter_context(self._catalogue.reading())
                 try:
                     snapshot = self._snapshots.get(connection)
-                except MissingFolder as error:  # compacted away after this transaction began, or lost
+                except storage.MissingFile as error:  # compacted away after this transaction began, or lost
                     generation = connection.meta("state")["generation"]
                     lost, seen, missing = generation == seen, generation, str(error)
                 else:
@@ -363,7 +363,7 @@ class LocalIndex:
                 state = connection.meta("state")
             try:
                 return Checker(self._catalogue, self.config, self._vectors, self._graphs).run()
-            except MissingFolder as error:  # compacted away meanwhile, or lost
+            except storage.MissingFile as error:  # compacted away meanwhile, or lost
                 if state is None or state["generation"] == checked:
                     raise with_remedy(FormatError(f"The index is damaged. {error}")) from None
                 checked = state["generation"]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from wordferry.base.runtime import logger
 from wordferry.errors import (
@@ -35,10 +35,13 @@ FORMAT = 4
 APPLICATION = 0x57464958
 """The four letters WFIX, in the header of the file."""
 BUSY_SECONDS = 20.0
-WRITER_CACHE = 32 << 20
-"""Bytes of the database that a writer keeps in memory, so that ids in any order find their place without reading."""
+_WRITING = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA fullfsync=ON; PRAGMA cache_size=-32768;"
+"""A writer keeps 32 MB of the database in memory, so that ids in any order find their place without reading."""
 _MAPPED = 1 << 30 if os.name == "posix" and sys.maxsize > 1 << 32 else 0
 """Bytes of the database that readers map, as they map segments; not where a mapped file cannot become shorter."""
+_READING = f"PRAGMA query_only=ON; PRAGMA mmap_size={_MAPPED};"
+_VARIABLES = 500
+"""Values that one query is given at most."""
 
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL);
@@ -79,76 +82,38 @@ def sealed(*values: Any) -> tuple[Any, ...]:
     return (*values, checksum(*values))
 
 
-class OpenedFolder:
-    """The folder behind a path; a handle to it is held, so that no other folder can get its number."""
+def stamp_of(file: Path) -> tuple[int, ...] | None:
+    """The state of a catalogue that nobody has open for writing: if it is the same later, no byte has changed.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._descriptor: int | None = None
-        if os.name == "posix":  # elsewhere a folder with open files cannot be renamed or removed at all
-            self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            facts = os.fstat(self._descriptor)
-            self._number = facts.st_dev, facts.st_ino
-
-    def check(self) -> None:
-        """Refuse to go on when the path names another folder than the one that was opened, or none."""
-        if self._descriptor is None:
-            return
-        try:
-            facts = os.stat(self.folder)
-        except OSError:
-            raise self.error() from None
-        if (facts.st_dev, facts.st_ino) != self._number:
-            raise self.error()
-
-    def error(self) -> ReplacedError:
-        """What to say to somebody who has an index open that is no longer there."""
-        return ReplacedError(
-            f"The index at {self.folder} was replaced, moved or removed after it was opened here. Open it again."
-        )
-
-    def close(self) -> None:
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
-
-    def __del__(self) -> None:
-        if getattr(self, "_descriptor", None) is not None:
-            self.close()
-
-
-class Stamp(NamedTuple):
-    """The state of a catalogue that nobody has open for writing: if it is the same later, no byte has changed."""
-
-    facts: tuple[int, int, int, int]
-    log: bool
-    """Whether there is a write-ahead log, which is there as long as anybody with the right to write has it open."""
-
-    @classmethod
-    def of(cls, file: Path) -> Stamp:
-        log = file.with_name(file.name + "-wal")
-        try:
-            unfinished = log.stat().st_size > 0 or log.with_name(file.name + "-shm").exists()
-        except FileNotFoundError:
-            unfinished = False
-        try:
-            facts = file.stat()
-        except FileNotFoundError:
-            return cls((0, 0, 0, 0), unfinished)
-        return cls((facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns), unfinished)
+    None where there is a write-ahead log, which is there as long as anybody with the right to write has it open.
+    """
+    log = file.with_name(f"{file.name}-wal")
+    try:
+        if log.stat().st_size > 0 or file.with_name(f"{file.name}-shm").exists():
+            return None
+    except FileNotFoundError:
+        pass
+    try:
+        facts = file.stat()
+    except FileNotFoundError:
+        return 0, 0, 0, 0
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 class Database(sqlite3.Connection):
-    """A connection to a catalogue; one for reading remembers what it read of the state it sees."""
+    """A connection to a catalogue, which remembers what it read of the state it sees."""
 
     file = Path()
     """The catalogue."""
     version = -1
     """What SQLite calls the version of the data; it changes with every commit of another connection."""
-    kept: dict[Any, Any] | None = None
-    """Entries, and dictionaries of texts, that were read in this version; None for a connection that writes."""
-    stamp: Stamp | None = None
+    stamp: tuple[int, ...] | None = None
     """The state of the file, where the connection relies on its not changing."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.kept: dict[Any, Any] = {}
+        """Entries, and dictionaries of texts, that were read in this state."""
 
     def changed(self) -> bool:
         """Whether the transaction that has begun sees another state than the one before it."""
@@ -172,19 +137,25 @@ class Database(sqlite3.Connection):
         return values
 
     def meta(self, key: str) -> Any:
-        """The JSON value under a name, or None; read once for each version by a connection for reading."""
-        found = None if self.kept is None else self.kept.get(key)
-        if found is None:
-            for row in self.execute("SELECT key, value, checksum FROM meta WHERE key = ?", (key,)):
-                found = json.loads(self.unsealed(row, "the entry {!r} in the table meta")[1])
-                if self.kept is not None:
-                    self.kept[key] = found
-        return found
+        """The JSON value under a name, or None; read once for each state."""
+        if key not in self.kept:
+            for row in self.execute("SELECT * FROM meta WHERE key = ?", (key,)):
+                self.kept[key] = json.loads(self.unsealed(row, "the entry {!r} in the table meta")[1])
+        return self.kept.get(key)
 
     def set_meta(self, key: str, value: Any) -> None:
         """Store one JSON value under a name."""
         row = sealed(key, json.dumps(value, ensure_ascii=False))
         self.execute("INSERT OR REPLACE INTO meta VALUES(?, ?, ?)", row)
+        self.kept.pop(key, None)
+
+    def select_in(self, query: str, values: Sequence[Any]) -> list[Any]:
+        """The rows of a query whose last column has one of some values, of which there may be many."""
+        rows: list[Any] = []
+        for start in range(0, len(values), _VARIABLES):
+            some = values[start : start + _VARIABLES]
+            rows += self.execute(f"{query} IN ({','.join('?' * len(some))})", some)
+        return rows
 
 
 class Catalogue:
@@ -203,7 +174,7 @@ class Catalogue:
         if not self.file.is_file():
             raise FormatError(f"{folder} is not a wordferry index: it has no {FILE}.")
         self.read_only = not (os.access(folder, os.W_OK) and os.access(self.file, os.W_OK))
-        self.place = OpenedFolder(folder)
+        self._place = self._file_number()
         self.identity = ""
         """A name that no other index has."""
         with self.reading() as connection:
@@ -218,17 +189,16 @@ class Catalogue:
         file = folder / FILE
         connection = sqlite3.connect(file, isolation_level=None, factory=Database)
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.execute(f"PRAGMA application_id={APPLICATION}")
-            connection.execute(f"PRAGMA user_version={FORMAT}")
+            connection.executescript(_WRITING)
             connection.execute("BEGIN IMMEDIATE")
-            for statement in SCHEMA.strip().split(";\n"):
-                connection.execute(statement)
-            for key, value in meta.items():
-                connection.set_meta(key, value)
-            connection.executemany("INSERT INTO words VALUES(?, ?, ?, ?)", words)
-            connection.execute("COMMIT")
+            with connection:
+                connection.execute(f"PRAGMA application_id={APPLICATION}")
+                connection.execute(f"PRAGMA user_version={FORMAT}")
+                for statement in SCHEMA.strip().split(";\n"):
+                    connection.execute(statement)
+                for key, value in meta.items():
+                    connection.set_meta(key, value)
+                connection.executemany("INSERT INTO words VALUES(?, ?, ?, ?)", words)
         except sqlite3.Error as error:
             raise translate(error, file) from error
         finally:
@@ -237,12 +207,11 @@ class Catalogue:
     def _connect(self, *, write: bool) -> Database:
         """A new connection. Who may not write reads beside a writer through the writer's log and shared memory; when
         nobody has the index open there is neither, and the file is read as one that does not change as long as it
-        does not (:class:`Stamp`)."""
+        does not (:func:`stamp_of`)."""
         options, stamp = "mode=rw", None
         if self.read_only:
-            options, stamp = "mode=ro", Stamp.of(self.file)
-            if not stamp.log:
-                options += "&immutable=1"
+            stamp = stamp_of(self.file)
+            options = "mode=ro" if stamp is None else "mode=ro&immutable=1"
         place = f"{self.file.absolute().as_uri()}?{options}"
         connection = sqlite3.connect(
             place,
@@ -253,20 +222,12 @@ class Catalogue:
             cached_statements=64,
             factory=Database,
         )
-        connection.file = self.file
+        connection.file, connection.stamp = self.file, stamp
         try:
-            if write:
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA synchronous=FULL")
-                connection.execute("PRAGMA fullfsync=ON")
-                connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE >> 10}")
-            else:
-                connection.execute("PRAGMA query_only=ON")
-                connection.execute(f"PRAGMA mmap_size={_MAPPED}")
+            connection.executescript(_WRITING if write else _READING)
         except BaseException:
             connection.close()
             raise
-        connection.stamp = None if stamp is None or stamp.log else stamp
         return connection
 
     def check_use(self) -> None:
@@ -275,7 +236,26 @@ class Catalogue:
             raise StorageError(f"The index {self.folder} was closed. Open it again.")
         if os.getpid() != self._process:
             raise StorageError(f"The index {self.folder} was opened in another process. Open it again in this one.")
-        self.place.check()
+        self._check_place()
+
+    def _file_number(self) -> tuple[int, int]:
+        """What tells the file from all others that are there while a connection has it open."""
+        facts = os.stat(self.file)
+        return facts.st_dev, facts.st_ino
+
+    def _check_place(self) -> None:
+        """Refuse to go on when the path names another index than the one that was opened, or none."""
+        try:
+            same = self._file_number() == self._place
+        except OSError:
+            same = False
+        if not same:
+            raise self._replaced()
+
+    def _replaced(self) -> ReplacedError:
+        return ReplacedError(
+            f"The index at {self.folder} was replaced, moved or removed after it was opened here. Open it again."
+        )
 
     @contextmanager
     def reading(self) -> Iterator[Database]:
@@ -287,12 +267,12 @@ class Catalogue:
             connection = self._idle_connection() or self._connect(write=False)
             connection.execute("BEGIN")
             if connection.changed() and self.identity and connection.meta("identity") != self.identity:
-                raise self.place.error()
+                raise self._replaced()
             yield connection
             self._check_unchanged(connection)
             sound = True
         except sqlite3.Error as error:
-            self.place.check()  # what looks like a failing disk may be a folder that is being removed
+            self._check_place()  # what looks like a failing disk may be a folder that is being removed
             if connection is not None:
                 self._check_unchanged(connection)
             raise self._explain(error) from error
@@ -310,13 +290,13 @@ class Catalogue:
         while True:
             with self._mutex:
                 connection = self._idle.pop() if self._idle else None
-            if connection is None or connection.stamp is None or connection.stamp == Stamp.of(self.file):
+            if connection is None or connection.stamp is None or connection.stamp == stamp_of(self.file):
                 return connection
             connection.close()
 
     def _check_unchanged(self, connection: Database) -> None:
         """Refuse what was read from a file that somebody began to write meanwhile."""
-        if connection.stamp is not None and connection.stamp != Stamp.of(self.file):
+        if connection.stamp is not None and connection.stamp != stamp_of(self.file):
             raise StorageError(f"{self.file} was changed by a writer while it was read. Try again.")
 
     def _hand_back(self, connection: Database, sound: bool) -> None:
@@ -347,15 +327,10 @@ class Catalogue:
         try:
             if self._writer is None:
                 self._writer = self._connect(write=True)
-            connection = self._writer
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            self._writer.execute("BEGIN IMMEDIATE")
+            self._writer.kept.clear()
+            with self._writer:
+                yield self._writer
         except sqlite3.Error as error:
             raise translate(error, self.file) from error
 
@@ -379,7 +354,6 @@ class Catalogue:
         for connection in [*idle, *([self._writer] if self._writer else [])]:
             connection.close()
         self._writer = None
-        self.place.close()
 
 
 def check_header(connection: Database) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 from wordferry.base.arrays import Int64Array
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, logger
+from wordferry.base.storage import MissingFile
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
-from wordferry.index.storage.segments import GRAPH, MissingFolder, read_listed, write_folder
+from wordferry.index.storage.segments import GRAPH, read_listed, write_folder
 from wordferry.index.storage.vectors import IndexVectors
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.build import Work
@@ -100,7 +101,7 @@ class Graphs:
             if record is not None and record["words"] > 0:
                 try:
                     return self.load(record, words[: record["words"]])
-                except MissingFolder as error:
+                except MissingFile as error:
                     logger.warning("%s The related words are built again.", str(error))
         return self._known[epoch, best] if best else None
 

@@ -120,33 +120,26 @@ class Segment(NamedTuple):
     def read(self, folder: Path, *, verify: bool | None = None) -> SegmentRows:
         """Map the arrays. ``verify`` compares every byte with its checksum first; None does so for small segments."""
         place = folder / FOLDER / self.name
-
-        def opened() -> storage.Folder:
-            small = folder_size(place) <= CHECKED_BYTES
-            return storage.read_folder(place, "segment", verify=small if verify is None else verify)
-
-        stored = read_listed(place, self.manifest, opened)
+        checks = storage.verifies(place, verify, CHECKED_BYTES)
+        stored = read_listed(place, self.manifest, lambda: storage.read_folder(place, "segment", verify=checks))
+        arrays, config = stored.arrays, stored.config
         try:
-            bags = self._bags(stored)
+            numbers = arrays.get("numbers")  # stored only where some between the first and the last are left out
+            if numbers is None:
+                numbers = _in_first(np.arange(self.first, self.last + 1), *_NUMBERS)
+            coded = [arrays[name] for name in _CODES if name in arrays]
+            indptr, words, counts = (arrays[name] for name in _FORWARD)
+            bags = Bags(indptr, words, counts, numbers, Codes(*coded) if coded else None)
             if not len(bags) == len(bags.numbers) == self.documents or bags.pairs != self.pairs:
                 raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
-            lists = PostingLists(len(bags), *(stored.arrays[f"list_{name}"] for name in _LISTS))
-            columns = Columns.load(len(bags), stored.config["fields"], stored.arrays)
-            stems = SegmentStems(stored.config["stems"], *(stored.arrays[f"stem_{name}"] for name in STEMS))
-            return SegmentRows(bags, stored.arrays["lengths"], lists, columns, stems, stored.config["longest"])
+            lists = PostingLists(len(bags), *(arrays[f"list_{name}"] for name in _LISTS))
+            columns = Columns.load(len(bags), config["fields"], arrays)
+            stems = SegmentStems(config["stems"], *(arrays[f"stem_{name}"] for name in STEMS))
+            return SegmentRows(bags, arrays["lengths"], lists, columns, stems, config["longest"])
         except FormatError as error:
             raise with_remedy(error) from None
         except (KeyError, ValueError, TypeError) as error:
             raise with_remedy(FormatError(f"{place} is damaged: {error}.")) from None
-
-    def _bags(self, stored: storage.Folder) -> Bags:
-        """The bags; numbers are stored only where some between the first and the last are left out."""
-        indptr, words, counts = (stored.arrays[name] for name in _FORWARD)
-        numbers = stored.arrays.get("numbers")
-        if numbers is None:
-            numbers = _in_first(np.arange(self.first, self.last + 1), *_NUMBERS)
-        coded = [stored.arrays[name] for name in _CODES if name in stored.arrays]
-        return Bags(indptr, words, counts, numbers, Codes(*coded) if coded else None)
 
 
 @dataclass(frozen=True)
@@ -206,19 +199,14 @@ def _in_first(values: npt.NDArray[Any], *types: type[np.integer[Any]]) -> npt.ND
 
 
 def read_listed(place: Path, digest: str, read: Callable[[], _Read]) -> _Read:
-    """What is read of a folder that the catalogue lists; MissingFolder where it was being removed meanwhile."""
+    """What is read of a folder that the catalogue lists; MissingFile where it was being removed meanwhile."""
     try:
         check_manifest(place, digest)
         return read()
-    except MissingFolder:
+    except storage.MissingFile:
         raise
     except FormatError as error:
-        try:
-            names = storage.read_manifest(place)["files"]
-        except FormatError:
-            names = {storage.MANIFEST: None}
-        missing = [name for name in names if not (place / name).is_file()]
-        raise MissingFolder(f"{place / missing[0]} is missing.") if missing else with_remedy(error) from None
+        raise with_remedy(error) from None
 
 
 def with_remedy(error: FormatError) -> FormatError:
@@ -228,29 +216,17 @@ def with_remedy(error: FormatError) -> FormatError:
     )
 
 
-def folder_size(place: Path) -> int:
-    """Bytes of the files of a folder that may be removed in this moment."""
-    try:
-        return sum(file.stat().st_size for file in place.iterdir())
-    except FileNotFoundError:
-        raise MissingFolder(f"{place} is missing.") from None
-
-
 def check_manifest(place: Path, digest: str) -> None:
     """Refuse a folder whose manifest is missing or is not the one that was published."""
     file = place / storage.MANIFEST
     try:
         found = storage.file_digest(file)
     except FileNotFoundError:
-        raise MissingFolder(f"{file} is missing.") from None
+        raise storage.MissingFile(f"{file} is missing.") from None
     except OSError as error:
         raise StorageError(f"{file} cannot be read: {error.strerror}.") from None
     if found != digest:
         raise FormatError(f"{file} is damaged: its checksum differs from the catalogue.")
-
-
-class MissingFolder(FormatError):
-    """A folder that the catalogue lists is not there: compacted away a moment ago, or lost."""
 
 
 def write(folder: Path, rows: SegmentRows, config: dict[str, Any]) -> Segment:

@@ -18,7 +18,7 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.base.arrays import Float32Array, Float64Array, Int32Array
-from wordferry.index.storage.segments import MissingFolder, Segment, SegmentRows, read_listed, write_folder
+from wordferry.index.storage.segments import Segment, SegmentRows, read_listed, write_folder
 from wordferry.index.storage.terms import TermVectors
 
 FOLDER = "weights"
@@ -71,7 +71,7 @@ class StoredWeights(NamedTuple):
         try:
             read = partial(storage.read_folder, place, "weights", verify=verify)
             found = read_listed(place, record["manifest"], read)
-        except MissingFolder:
+        except storage.MissingFile:
             return None
         config, arrays = found.config, found.arrays
         numbers, rows = (arrays[name].astype(np.int64) for name in ("vector_words", "vector_rows"))

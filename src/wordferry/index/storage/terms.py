@@ -21,28 +21,23 @@ from wordferry.index.storage.catalogue import Database
 from wordferry.texts.stop_marks import AFTER_MARK, MARK, is_marked
 from wordferry.words.vocabulary import Vocabulary
 
-EMPTY: dict[str, int] = {"words": 0, "vectors": 0, "vectors_checksum": 0, "made": 0}
-"""What the state of an empty index says of its words: the next number, count and CRC-32 of those with a vector, and how
-many vectors it has made itself."""
 NO_VECTOR = 1 << 29
 """Behind this number words without a vector are ordered, by their own numbers; words with one, by its row."""
-_VARIABLES = 500
 TermRow = tuple[int, str, int | None, int]
 """A row of the table: number, word, vector, checksum."""
 
 
-def term_rows(words: Iterable[tuple[int, str, int | None]]) -> Iterator[TermRow]:
-    """Words, each given by its number, spelling and vector, as the table holds them: with a CRC-32."""
-    for number, word, vector in words:
-        yield number, word, vector, zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
+def term_row(number: int, word: str, vector: int | None) -> TermRow:
+    """A word, given by its number, spelling and vector, as the table holds it: with a CRC-32."""
+    return number, word, vector, zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
 
 
 def checked_rows(connection: Database, rows: Iterable[TermRow]) -> Iterator[TermRow]:
     """Rows of the table, each held to its checksum."""
-    for number, word, vector, checksum in rows:
-        if zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass")) != checksum:
-            raise connection.damaged(f"the word {word!r}")
-        yield number, word, vector, checksum
+    for row in rows:
+        if term_row(*row[:3]) != row:
+            raise connection.damaged(f"the word {row[1]!r}")
+        yield row
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,34 +71,44 @@ class TermVectors:
         return found
 
     @classmethod
+    def of(cls, size: int, pairs: Sequence[tuple[int, int]]) -> TermVectors:
+        """From the number and the row of each word that has a vector."""
+        found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return cls(size, found[:, 0], found[:, 1])
+
+    @classmethod
+    def listed(cls, connection: Database, size: int, first: int = 0) -> TermVectors:
+        """Those that the table has, from a number on."""
+        query = "SELECT number, vector FROM words WHERE vector IS NOT NULL AND number >= ? ORDER BY number"
+        return cls.of(size, connection.execute(query, (first,)).fetchall())
+
+    @classmethod
     def assign(cls, connection: Database, size: int, vocabulary: Vocabulary) -> TermVectors:
         """Give every word of the dictionary the vector that a vocabulary has for it, and write that down."""
         find, found = vocabulary.finder, []
         for number, word, _, _ in checked_rows(connection, connection.execute("SELECT * FROM words")):
             vector = find(word, -1)
-            found.append((number, word, vector if vector >= 0 else None))
+            found.append(term_row(number, word, vector if vector >= 0 else None))
         change = "UPDATE words SET vector = ?, checksum = ? WHERE number = ?"
-        connection.executemany(change, ((v, checksum, n) for n, _, v, checksum in term_rows(found)))
-        known = np.array(sorted((n, v) for n, _, v in found if v is not None), dtype=np.int64).reshape(-1, 2)
-        return cls(size, known[:, 0], known[:, 1])
+        connection.executemany(change, ((v, checksum, n) for n, _, v, checksum in found))
+        return cls.listed(connection, size)
 
     def checksum(self, before: int = 0) -> int:
         """CRC-32 of numbers and vectors; of these behind others, when the CRC of the others is given."""
         return zlib.crc32(np.stack([self.numbers, self.rows], axis=1).astype("<i8").tobytes(), before)
 
+    @property
+    def facts(self) -> dict[str, int]:
+        """What a state says of them."""
+        return {"words": self.size, "vectors": len(self), "vectors_checksum": self.checksum()}
+
 
 def read_vectors(connection: Database, state: dict[str, Any], before: TermVectors | None = None) -> TermVectors:
     """Which words have a vector, held to the state. ``before`` is a prefix that was read from an earlier state."""
-    before = before or TermVectors(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
-    query = "SELECT number, vector FROM words WHERE vector IS NOT NULL AND number >= ? ORDER BY number"
-    rows = connection.execute(query, (before.size,)).fetchall()
-    more = np.array(rows, dtype=np.int64).reshape(-1, 2)
-    found = TermVectors(
-        state["words"],
-        np.concatenate([before.numbers, more[:, 0]]),
-        np.concatenate([before.rows, more[:, 1]]),
-        read_stop_words(connection, state["words"]),
-    )
+    before = before or TermVectors.of(0, [])
+    more = TermVectors.listed(connection, state["words"], before.size)
+    numbers, rows = np.append(before.numbers, more.numbers), np.append(before.rows, more.rows)
+    found = TermVectors(more.size, numbers, rows, read_stop_words(connection, more.size))
     if len(found) != state["vectors"] or found.checksum() != state["vectors_checksum"]:
         raise connection.damaged("the list of words")
     return found
@@ -118,10 +123,7 @@ def read_stop_words(connection: Database, size: int) -> Int64Array:
 
 def find_terms(connection: Database, column: str, values: Sequence[Any]) -> Iterator[tuple[int, str]]:
     """The numbers and spellings of words that have one of some values in a column, as far as they are listed."""
-    rows: list[TermRow] = []
-    for start in range(0, len(values), _VARIABLES):
-        some = values[start : start + _VARIABLES]
-        rows += connection.execute(f"SELECT * FROM words WHERE {column} IN ({','.join('?' * len(some))})", some)
+    rows = connection.select_in(f"SELECT * FROM words WHERE {column}", values)
     return (row[:2] for row in checked_rows(connection, rows))
 
 
@@ -160,7 +162,7 @@ class TermDictionary:
     @classmethod
     def of_no_index(cls, vocabulary: Vocabulary) -> TermDictionary:
         """An empty dictionary in memory, which is not stored."""
-        return cls(sqlite3.connect(":memory:", factory=Database), EMPTY, vocabulary, whole=True)
+        return cls(sqlite3.connect(":memory:", factory=Database), {"words": 0}, vocabulary, whole=True)
 
     def without_vectors(self) -> dict[str, int]:
         """The numbers of all words without a vector."""
@@ -223,10 +225,9 @@ class TermDictionary:
     def store(self, state: dict[str, Any]) -> None:
         """Put the new words into the table, in the order of their spelling, in which its index takes them fastest."""
         new = sorted(self._new.items(), key=lambda new: new[1][0])
-        made = term_rows((number, word, vector) for number, (word, vector) in new)
+        made = (term_row(number, word, vector) for number, (word, vector) in new)
         self._connection.executemany("INSERT INTO words VALUES(?, ?, ?, ?)", made)
-        more = np.array([(n, v) for n, (_, v) in self._new.items() if v is not None], dtype=np.int64).reshape(-1, 2)
-        added = TermVectors(self.next, more[:, 0], more[:, 1])
+        added = TermVectors.of(self.next, [(n, v) for n, (_, v) in self._new.items() if v is not None])
         state["vectors_checksum"] = added.checksum(state["vectors_checksum"])
         state["vectors"] += len(added)
         state["words"] = self.next
@@ -236,9 +237,7 @@ class TermDictionary:
         """Forget stored words that are not used; whether one that has a vector was among them."""
         unused = np.flatnonzero(~used).tolist()
         self._connection.executemany("DELETE FROM words WHERE number = ?", ((number,) for number in unused))
-        before = state["vectors"]
-        query = "SELECT number, vector FROM words WHERE vector IS NOT NULL ORDER BY number"
-        left = np.array(self._connection.execute(query).fetchall(), dtype=np.int64).reshape(-1, 2)
-        kept = TermVectors(self.next, left[:, 0], left[:, 1])
-        state |= {"vectors": len(kept), "vectors_checksum": kept.checksum()}
-        return len(kept) < int(before)
+        before: int = state["vectors"]
+        left = TermVectors.listed(self._connection, self.next)
+        state |= left.facts
+        return len(left) < before

@@ -12,7 +12,6 @@ pack names the one it was made with.
 from __future__ import annotations
 
 import json
-import struct
 import zlib
 from bisect import bisect_right
 from collections import Counter, deque
@@ -36,7 +35,6 @@ _RUN = 1 << 10
 """Documents that are packed at once when an index is compacted."""
 _END, _NO_LABEL = b"\xff", b"\xfe"
 _FIELDS = 3
-_VARIABLES = 500
 _metadata = json.JSONDecoder().raw_decode
 """What was written as JSON, and compared with its checksum, without looking for blanks around it."""
 Text = tuple[int, str, str | None, str]
@@ -77,47 +75,16 @@ def trained(texts: list[bytes], ends: bytes) -> bytes:
     return b" ".join([*reversed(words), b""]) + ends
 
 
-class CompressionDictionaries:
-    """The compression dictionaries that a catalogue has."""
-
-    def __init__(self, connection: Database) -> None:
-        self._connection = connection
-        self._kept: dict[Any, Any] = {} if connection.kept is None else connection.kept
-
-    def get(self, number: int) -> bytes:
-        """A dictionary by its number; 0 is an empty one."""
-        if not number:
-            return b""
-        found: bytes | None = self._kept.get(number)
-        if found is None:
-            row = self._connection.execute("SELECT * FROM dictionaries WHERE number = ?", (number,)).fetchone()
-            _, _, data = self._connection.unsealed(row or (), f"the dictionary {number} of the texts")
-            found = self._kept[number] = zlib.decompress(data)
-        return found
-
-    @property
-    def newest(self) -> tuple[int, int]:
-        """The number of the newest one, and of the last document it was made of; (0, 0) where there is none."""
-        row = self._connection.execute("SELECT number, last FROM dictionaries ORDER BY number DESC LIMIT 1").fetchone()
-        return (0, 0) if row is None else row
-
-    def due(self, first: int) -> bool:
-        """Whether documents from this number on are to have a new one."""
-        number, last = self.newest
-        return not number or first >= _GROWTH * last
-
-    def make(self, last: int, texts: list[bytes], ends: bytes) -> None:
-        """Make one of texts up to a document's; too few texts make none."""
-        data = trained(texts, ends[-(LARGEST // _SHARE) :])
-        if data:
-            row = sealed(self.newest[0] + 1, last, zlib.compress(data, 9))
-            self._connection.execute("INSERT INTO dictionaries VALUES(?, ?, ?, ?)", row)
-
-    def check(self) -> None:
-        """Read all of them, whatever was read before."""
-        self._kept.clear()
-        for (number,) in self._connection.execute("SELECT number FROM dictionaries").fetchall():
-            self.get(number)
+def dictionary(connection: Database, number: int) -> bytes:
+    """A compression dictionary by its number; 0 is an empty one."""
+    if not number:
+        return b""
+    found: bytes | None = connection.kept.get(number)
+    if found is None:
+        row = connection.execute("SELECT * FROM dictionaries WHERE number = ?", (number,)).fetchone()
+        _, _, data = connection.unsealed(row or (), f"the dictionary {number} of the texts")
+        found = connection.kept[number] = zlib.decompress(data)
+    return found
 
 
 def compressor(dictionary: bytes) -> Any:
@@ -125,25 +92,22 @@ def compressor(dictionary: bytes) -> Any:
     return zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS, zdict=dictionary)
 
 
-def packed(texts: list[Text], base: Any) -> bytes:
+def packed(texts: list[tuple[int, list[bytes]]], base: Any) -> bytes:
     """The data of a pack: how many pieces it has, the first number and the end of each, and the pieces."""
-    pieces: list[list[bytes]] = []
-    numbers: list[list[int]] = []
+    pieces: list[list[tuple[int, list[bytes]]]] = []
     size = PIECE
-    for number, text, label, metadata in texts:
+    for number, fields in texts:
         if size >= PIECE:
             pieces.append([])
-            numbers.append([])
             size = 0
-        fields = (text.encode("utf-8"), _NO_LABEL if label is None else label.encode("utf-8"), metadata.encode("utf-8"))
-        pieces[-1] += fields
-        numbers[-1].append(number)
+        pieces[-1].append((number, fields))
         size += len(fields[0]) + len(fields[2])
     data = []
-    for piece, own in zip(pieces, numbers, strict=True):
+    for piece in pieces:
         made = base.copy()
-        data.append(made.compress(_END.join([_gaps(own), *piece])) + made.flush())
-    firsts = [own[0] - texts[0][0] for own in numbers]
+        every = [field for _, fields in piece for field in fields]
+        data.append(made.compress(_END.join([_gaps([number for number, _ in piece]), *every])) + made.flush())
+    firsts = [piece[0][0] - texts[0][0] for piece in pieces]
     ends = np.cumsum([len(one) for one in data])
     return b"".join([np.array([len(data), *firsts, *ends], dtype="<u4").tobytes(), *data])
 
@@ -159,33 +123,32 @@ class Packer:
 
     def __init__(self, connection: Database) -> None:
         self._connection = connection
-        self._dictionaries = CompressionDictionaries(connection)
-        self._base: tuple[int, Any] | None = None
+        self._base: Any = None
+        """What compresses with the newest dictionary."""
         self._sample: deque[bytes] = deque(maxlen=1 << 10)
 
     def put(self, texts: list[Text]) -> None:
         """Store texts whose numbers rise and lie in no other pack."""
         if not texts:
             return
-        number, base = self._prepared(texts)
-        for start in range(0, len(texts), DOCUMENTS):
-            some = texts[start : start + DOCUMENTS]
-            row = some[0][0], some[-1][0], number, packed(some, base)
-            self._connection.execute("INSERT INTO packs VALUES(?, ?, ?, ?)", row)
-
-    def _prepared(self, texts: list[Text]) -> tuple[int, Any]:
-        """The number of the dictionary for some texts, and what compresses with it."""
-        if self._dictionaries.due(texts[0][0]):
-            some = [*self._sample, *(text.encode("utf-8") for _, text, *_ in texts)]
-            last = [(_NO_LABEL if label is None else label.encode("utf-8"), data) for _, _, label, data in texts[-8:]]
-            ends = b"".join(_END.join([b"", label, data.encode("utf-8"), b""]) for label, data in last)
-            self._dictionaries.make(texts[-1][0], some, ends)
+        encoded = [(document[0], _encoded(document)) for document in texts]
+        query = "SELECT number, last FROM dictionaries ORDER BY number DESC LIMIT 1"
+        number, last = self._connection.execute(query).fetchone() or (0, 0)
+        if not number or texts[0][0] >= _GROWTH * last:
+            ends = b"".join(_END.join([b"", *fields[1:], b""]) for _, fields in encoded[-8:])
+            some = [*self._sample, *(fields[0] for _, fields in encoded)]
+            if data := trained(some, ends[-(LARGEST // _SHARE) :]):
+                number += 1
+                row = sealed(number, texts[-1][0], zlib.compress(data, 9))
+                self._connection.execute("INSERT INTO dictionaries VALUES(?, ?, ?, ?)", row)
             self._base = None
-        self._sample.extend(text.encode("utf-8") for _, text, *_ in texts[::_SAMPLE])
+        self._sample.extend(fields[0] for _, fields in encoded[::_SAMPLE])
         if self._base is None:
-            number, _ = self._dictionaries.newest
-            self._base = number, compressor(self._dictionaries.get(number))
-        return self._base
+            self._base = compressor(dictionary(self._connection, number))
+        for start in range(0, len(encoded), DOCUMENTS):
+            part = encoded[start : start + DOCUMENTS]
+            row = part[0][0], part[-1][0], number, packed(part, self._base)
+            self._connection.execute("INSERT INTO packs VALUES(?, ?, ?, ?)", row)
 
 
 class Unpacker:
@@ -193,7 +156,6 @@ class Unpacker:
 
     def __init__(self, connection: Database) -> None:
         self._connection = connection
-        self._dictionaries = CompressionDictionaries(connection)
         self._pack: tuple[int, int, int, bytes] = (0, -1, 0, b"")
         self._starts: list[int] = []
         self._ends: list[int] = []
@@ -205,7 +167,7 @@ class Unpacker:
         if row[2] is None:
             try:
                 text, label, metadata = self._find(row[0])
-            except (zlib.error, struct.error, ValueError, KeyError, IndexError, TypeError):
+            except (zlib.error, ValueError, KeyError, IndexError, TypeError):
                 raise self._connection.damaged(f"document {row[1]!r}") from None
             row = (*row[:2], text, row[3], label, metadata, *row[6:])
         self._connection.unsealed(row, "document {1!r}")
@@ -219,14 +181,14 @@ class Unpacker:
 
     def open(self, number: int) -> bool:
         """Read the pack that has the document with this number, if there is one."""
-        query = "SELECT first, last, dictionary, data FROM packs WHERE first <= ? ORDER BY first DESC LIMIT 1"
+        query = "SELECT * FROM packs WHERE first <= ? ORDER BY first DESC LIMIT 1"
         row = self._connection.execute(query, (number,)).fetchone()
         if row is None or row[1] < number:
             return False
         self._pack, self._read = row, -1
-        (pieces,) = struct.unpack_from("<I", row[3])
-        header = struct.unpack_from(f"<{2 * pieces}I", row[3], 4)
-        self._starts, self._ends = list(header[:pieces]), [0, *header[pieces:]]
+        pieces = int.from_bytes(row[3][:4], "little")
+        header = np.frombuffer(row[3], "<u4", 2 * pieces, 4).tolist()
+        self._starts, self._ends = header[:pieces], [0, *header[pieces:]]
         return True
 
     def _find(self, number: int) -> tuple[str, str | None, str]:
@@ -239,10 +201,10 @@ class Unpacker:
 
     def _unpacked(self, place: int) -> dict[int, list[bytes]]:
         """The text, label and metadata of each document of a piece, by its number."""
-        first, _, dictionary, data = self._pack
+        first, _, number, data = self._pack
         start = 4 + 8 * len(self._starts)
         # Pieces are bare: the checksum of a document covers what is in them.
-        stream = zlib.decompressobj(-zlib.MAX_WBITS, zdict=self._dictionaries.get(dictionary))
+        stream = zlib.decompressobj(-zlib.MAX_WBITS, zdict=dictionary(self._connection, number))
         unpacked = stream.decompress(data[start + self._ends[place] : start + self._ends[place + 1]])
         if not stream.eof:
             raise ValueError("a piece has no end")
@@ -250,6 +212,11 @@ class Unpacker:
         documents = [fields[i : i + _FIELDS] for i in range(0, len(fields), _FIELDS)]
         offsets = map(int, gaps.split(b" ")) if gaps else range(len(documents))
         return {first + self._starts[place] + offset: one for offset, one in zip(offsets, documents, strict=True)}
+
+
+def _encoded(document: Text) -> list[bytes]:
+    _, text, label, metadata = document
+    return [text.encode("utf-8"), _NO_LABEL if label is None else label.encode("utf-8"), metadata.encode("utf-8")]
 
 
 def _decoded(fields: list[bytes]) -> tuple[str, str | None, str]:
@@ -329,12 +296,8 @@ def read_ids(connection: Database, numbers: Sequence[int]) -> list[str]:
 
 def selected_documents(connection: Database, numbers: Sequence[int], columns: str) -> Iterator[tuple[Any, ...]]:
     """Columns of the documents with these numbers, in their order; the first column is the number."""
-    found: dict[int, tuple[Any, ...]] = {}
-    for start in range(0, len(numbers), _VARIABLES):
-        some = numbers[start : start + _VARIABLES]
-        marks = ",".join("?" * len(some))
-        rows = connection.execute(f"SELECT {columns} FROM documents WHERE number IN ({marks})", some)
-        found |= {row[0]: row for row in rows}
+    rows = connection.select_in(f"SELECT {columns} FROM documents WHERE number", numbers)
+    found = {row[0]: row for row in rows}
     for number in numbers:
         if number not in found:
             raise connection.damaged(f"the document with number {number} (it is missing)")

@@ -30,12 +30,12 @@ from wordferry.index.storage.catalogue import (
 )
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
-from wordferry.index.storage.segments import GRAPH, Bags, MissingFolder, Segment, SegmentRows, check_manifest, join
+from wordferry.index.storage.segments import GRAPH, Bags, Segment, SegmentRows, check_manifest, join
 from wordferry.index.storage.snapshot import OpenState, read_buffer
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import TermRow, TermVectors, checked_rows, find_words, read_stop_words, read_vectors
-from wordferry.index.storage.texts import CompressionDictionaries, Unpacker
+from wordferry.index.storage.texts import Unpacker, dictionary
 from wordferry.index.storage.vectors import IndexVectors
 
 
@@ -119,6 +119,7 @@ class Checker:
 
     def _check_all(self, connection: Database) -> Verification:
         file = self.catalogue.file
+        connection.kept.clear()
         for (line,) in connection.execute("PRAGMA integrity_check"):
             if line != "ok":
                 self.problems.append(f"{file}: {line}.")
@@ -150,7 +151,7 @@ class Checker:
         """The result, or None with the error noted."""
         try:
             return action()
-        except MissingFolder:  # a writer may have compacted it away: whoever called looks again
+        except storage.MissingFile:  # a writer may have compacted it away: whoever called looks again
             raise
         except (WordferryError, OSError, ValueError, KeyError, TypeError) as error:
             self.problems.append(str(error))
@@ -168,7 +169,8 @@ class Checker:
 
     def _check_documents(self, connection: Database) -> Int64Array:
         numbers = []
-        self._attempt(CompressionDictionaries(connection).check)
+        for (number,) in connection.execute("SELECT number FROM dictionaries").fetchall():
+            self._attempt(lambda: dictionary(connection, number))  # noqa: B023 - called at once
         whole = Unpacker(connection)
         for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
             numbers.append(row[0])

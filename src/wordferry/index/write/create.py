@@ -9,8 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from wordferry.base import storage
 from wordferry.base.lazy import shutil, tempfile
 from wordferry.compare.measure import Measure
@@ -26,7 +24,7 @@ from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_net
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import GRAPH, is_full
 from wordferry.index.storage.stored_weights import FOLDER as WEIGHTS
-from wordferry.index.storage.terms import EMPTY, TermVectors, term_rows
+from wordferry.index.storage.terms import TermVectors, term_row
 from wordferry.index.storage.vectors import IndexVectors
 from wordferry.texts import bow
 from wordferry.texts.languages import LANGUAGES, language_code
@@ -125,12 +123,11 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         if start is not None:
             meta["graph"] = values["base"] = Graphs(temporary, IndexVectors(embeddings), config.r, None).save(start, 0)
             words = list(start.vocabulary)
-        rows = list(term_rows((number, word, embeddings.vocabulary.id(word)) for number, word in enumerate(words)))
-        terms = TermVectors(len(rows), np.arange(len(rows)), np.array([row[2] for row in rows], dtype=np.int64))
-        state: dict[str, Any] = dict.fromkeys(("documents", "number_sum", "id_sum", "epoch"), 0)
-        state |= EMPTY | {"generation": 1, "next_number": 1}
-        state |= {"words": len(rows), "vectors": len(rows), "vectors_checksum": terms.checksum()}
-        state["fingerprint"] = config.fingerprint
+        vectors = embeddings.vocabulary.ids(words).tolist()
+        rows = [term_row(number, word, row) for number, (word, row) in enumerate(zip(words, vectors, strict=True))]
+        state: dict[str, Any] = dict.fromkeys(("documents", "number_sum", "id_sum", "epoch", "made"), 0)
+        state |= {"generation": 1, "next_number": 1, "fingerprint": config.fingerprint}
+        state |= TermVectors.of(len(rows), list(enumerate(vectors))).facts
         if config.encoder is not None:
             state["dimension"] = config.encoder["dimension"]
         Catalogue.create(temporary, {"identity": os.urandom(16).hex(), "config": values, "state": state, **meta}, rows)

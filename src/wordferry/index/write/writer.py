@@ -227,8 +227,7 @@ class Writer:
             terms = TermVectors.assign(connection, state["words"], vocabulary)
             order = np.where(terms.row_of < 0, NO_VECTOR + np.arange(terms.size), terms.row_of)
             change.replace_all(some.ordered(order) for some in self._live(connection))
-            state |= {"vectors": len(terms), "vectors_checksum": terms.checksum(), "epoch": state["epoch"] + 1}
-            state["fingerprint"] = config.fingerprint
+            state |= terms.facts | {"epoch": state["epoch"] + 1, "fingerprint": config.fingerprint}
             connection.execute("DELETE FROM meta WHERE key = 'graph'")
             connection.set_meta("config", asdict(config))
 
