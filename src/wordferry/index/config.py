@@ -13,7 +13,7 @@ from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
 from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.segments import check_manifest
-from wordferry.index.storage.vectors import IndexVectors, MadeVectors
+from wordferry.index.storage.terms import IndexVectors, MadeVectors
 from wordferry.texts.datasets import default_embeddings, default_source, given_or_default
 from wordferry.texts.tokenizers import Tokenizer, tokenizer_from_config
 from wordferry.words.embeddings import Embeddings

@@ -20,7 +20,7 @@ from wordferry.base.runtime import Progress, logger
 from wordferry.base.storage import MissingFile
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.index.storage.segments import GRAPH, read_listed, write_folder
-from wordferry.index.storage.vectors import IndexVectors
+from wordferry.index.storage.terms import IndexVectors
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.build import Work
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords

@@ -23,9 +23,8 @@ from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Database, number
 from wordferry.index.storage.columns import Columns, Gathering, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, with_remedy
 from wordferry.index.storage.stored_weights import StoredWeights
-from wordferry.index.storage.terms import TermVectors, read_vectors
+from wordferry.index.storage.terms import IndexVectors, TermVectors, read_vectors
 from wordferry.index.storage.texts import Unpacker, as_document, selected_documents
-from wordferry.index.storage.vectors import IndexVectors
 from wordferry.kernels.lists import COUNTS
 from wordferry.words.embeddings import Embeddings
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Counts, Int32Array, Int64Array
-from wordferry.index.storage.terms import NO_VECTOR, TermDictionary
-from wordferry.index.storage.vectors import NewVectors
+from wordferry.index.storage.terms import NO_VECTOR, NewVectors, TermDictionary
 from wordferry.kernels.native import WordCounter
 from wordferry.texts.stop_marks import is_marked, marked_words
 from wordferry.texts.tokenizers import KeptText, Tokenizer, WordTokenizer, is_simple

@@ -24,8 +24,7 @@ from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_net
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import GRAPH, is_full
 from wordferry.index.storage.stored_weights import FOLDER as WEIGHTS
-from wordferry.index.storage.terms import TermVectors, term_row
-from wordferry.index.storage.vectors import IndexVectors
+from wordferry.index.storage.terms import IndexVectors, TermVectors, term_row
 from wordferry.texts import bow
 from wordferry.texts.languages import LANGUAGES, language_code
 from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, make_tokenizer, tokenizer_config

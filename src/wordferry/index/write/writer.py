@@ -31,9 +31,8 @@ from wordferry.index.storage.columns import document_fields
 from wordferry.index.storage.segments import Bags, Segment
 from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
-from wordferry.index.storage.terms import NO_VECTOR, TermDictionary, TermVectors
+from wordferry.index.storage.terms import NO_VECTOR, IndexVectors, MadeVectors, NewVectors, TermDictionary, TermVectors
 from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, read_document, repack, stored_text
-from wordferry.index.storage.vectors import IndexVectors, MadeVectors, NewVectors
 from wordferry.index.write.counting import Counting
 from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice
 from wordferry.index.write.segment_writer import State, Transaction, live_rows
@@ -274,10 +273,10 @@ class Writer:
     def _know_words(self, connection: Database, state: State) -> Counting:
         """What counts words, and knows those of a state."""
         if self._counting is None or self._counting[0] != state["generation"]:
-            vocabulary, made = self._vectors.read(connection, state).vocabulary, None
-            if isinstance(self._vectors, MadeVectors):
-                made = NewVectors.of(self._vectors)
-                vocabulary = made.vocabulary
+            vocabulary, made, vectors = self._vectors.read(connection, state).vocabulary, None, self._vectors
+            if isinstance(vectors, MadeVectors):
+                vocabulary = GrowingVocabulary(vectors.embeddings.stored.vocabulary)
+                made = NewVectors(lambda: vectors.source, vocabulary)
             terms = TermDictionary(connection, state, vocabulary)
             self._counting = state["generation"], Counting(terms, self._tokenizer, made)
         if (made := self._counting[1].vectors) is not None:
