@@ -10,7 +10,7 @@ import json
 import operator
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray
 
-MISSING, NULL, FALSE, TRUE, FIRST = range(5)
+MISSING, NULL, FIRST = 0, 1, 4
 """Codes of what is neither a number nor a text; those of the numbers and texts begin at FIRST."""
 ID, LABEL = "id", "label"
 OWN_ID = "\0id"
@@ -28,8 +28,10 @@ OWN_ID = "\0id"
 LIST = "\0list\0"
 """Before a list of values, which is kept among the texts as JSON; no text of a document begins so."""
 _AFTER_LISTS = "\0list\1"
-_PARTS = ("ints", "floats", "ends")
-_PLAIN = {NULL: None, FALSE: False, TRUE: True}
+_PARTS = {"codes": np.uint8, "ints": np.int64, "floats": np.float64, "ends": np.int32, "texts": np.uint8}
+"""The parts in which columns are stored, each in one array for all fields."""
+_PLAIN = (None, False, True)
+"""What the codes from NULL on mean."""
 _MOST_COUNTED = 10_000
 """Different values of a field above which none is listed: it tells documents apart rather than grouping them."""
 
@@ -75,11 +77,17 @@ class Column(NamedTuple):
         ints, floats, texts = self.kinds()
         return [texts] if isinstance(value, str) else [ints, floats]
 
+    def values(self, code: int) -> list[Any]:
+        """What a code means: the different values of a list, or one value."""
+        if code < FIRST:
+            return [_PLAIN[code - NULL]]
+        value = next(known[code - start] for known, start in self.kinds() if code < start + len(known))
+        listed = isinstance(value, str) and value.startswith(LIST)
+        return list(dict.fromkeys(json.loads(value[len(LIST) :]))) if listed else [value]
+
     def lists(self) -> Iterator[tuple[int, list[Any]]]:
         """The lists among the values, each with its code."""
         _, _, (texts, start) = self.kinds()
-        if not len(texts) or texts[0] >= _AFTER_LISTS:  # the usual case; lists come before other texts
-            return
         for place in range(bisect_left(texts, LIST), bisect_left(texts, _AFTER_LISTS)):
             yield start + place, json.loads(texts[place][len(LIST) :])
 
@@ -91,7 +99,7 @@ class Column(NamedTuple):
             passed[code] = any((_kind(one), one) in wanted for one in some)
         for value in values:
             if value is None or isinstance(value, bool):
-                passed[NULL if value is None else TRUE if value else FALSE] = True
+                passed[NULL + _PLAIN.index(value)] = True
                 continue
             for known, start in self.like(value):
                 place = _place(known, value)
@@ -128,14 +136,6 @@ def _kind(value: Any) -> str:
 _COMPARE = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
 
 
-def values_in(value: Any) -> list[Any]:
-    """The values of a list as it is kept; of anything else, itself."""
-    if isinstance(value, str) and value.startswith(LIST):
-        found: list[Any] = json.loads(value[len(LIST) :])
-        return list(dict.fromkeys(found))
-    return [value]
-
-
 class _Gathered:
     """The values of one field while documents come in: each different value is kept once, under a number."""
 
@@ -157,28 +157,17 @@ class _Gathered:
         self.rows.append(row)
         self.numbers.append(number)
 
-    def value_of(self) -> dict[int, Any]:
-        """The value of each document that has the field."""
-        values = {number: value for known in self.known.values() for value, number in known.items()}
-        return {row: values[number] for row, number in zip(self.rows, self.numbers, strict=True)}
-
     def column(self, rows: int) -> Column:
         """The values in order, and each document's code."""
-        codes = np.zeros(max(self.count, 1), dtype=np.int64)
-        for value, code in ((None, NULL), (False, FALSE), (True, TRUE)):
-            known = self.known[type(value)]
-            if value in known:
-                codes[known[value]] = code
-        ordered: list[list[Any]] = []
-        start = FIRST
-        for kind in (int, float, str):
-            ordered.append(sorted(self.known[kind]))
-            for place, value in enumerate(ordered[-1]):
-                codes[self.known[kind][value]] = start + place
-            start += len(ordered[-1])
-        wide = np.zeros(rows, dtype=_width(FIRST + self.count))
+        codes = np.zeros(self.count, dtype=np.int64)
+        ints, floats, texts = (sorted(self.known[kind]) for kind in (int, float, str))
+        for code, value in enumerate([*_PLAIN, *ints, *floats, *texts], start=NULL):
+            number = self.known[type(value)].get(value)
+            if number is not None:
+                codes[number] = code
+        wide = np.zeros(rows, dtype=np.min_scalar_type(FIRST + self.count - 1))
         wide[np.frombuffer(self.rows, dtype=np.int64)] = codes[np.frombuffer(self.numbers, dtype=np.int64)]
-        return _column(wide, ordered[0], ordered[1], [text.encode("utf-8") for text in ordered[2]])
+        return _column(wide, ints, floats, [text.encode("utf-8") for text in texts])
 
 
 def document_fields(identifier: str, label: str | None, metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,40 +212,31 @@ class Columns:
 
     def store(self) -> tuple[list[dict[str, Any]], dict[str, npt.NDArray[Any]]]:
         """What to write: where each field's parts lie, and the arrays they lie in."""
-        parts: dict[str, list[Any]] = {name: [] for name in ("codes", "ints", "floats", "ends", "texts")}
+        parts = {part: [np.zeros(0, kind)] for part, kind in _PARTS.items()}
         sizes = dict.fromkeys(parts, 0)
         fields = []
         for name, column in self.columns.items():
-            arrays = {
-                "codes": np.ascontiguousarray(column.codes).view(np.uint8),
-                "ints": np.asarray(column.ints),
-                "floats": np.asarray(column.floats),
-                "ends": column.texts.ends,
-                "texts": column.texts.blob,
-            }
-            facts: dict[str, Any] = {"name": name, "type": str(column.codes.dtype)}
-            for part, values in arrays.items():
+            codes, ints, floats, texts = column
+            facts: dict[str, Any] = {"name": name, "type": str(codes.dtype)}
+            arrays = codes.view(np.uint8), np.asarray(ints), np.asarray(floats), texts.ends, texts.blob
+            for part, values in zip(parts, arrays, strict=True):
                 facts[part] = [sizes[part], sizes[part] + len(values)]
                 sizes[part] += len(values)
                 parts[part].append(values)
             fields.append(facts)
-        kinds = {"codes": np.uint8, "ints": np.int64, "floats": np.float64, "ends": np.int32, "texts": np.uint8}
-        return fields, {
-            f"field_{part}": np.concatenate([np.zeros(0, kinds[part]), *arrays]) for part, arrays in parts.items()
-        }
+        return fields, {f"field_{part}": np.concatenate(arrays) for part, arrays in parts.items()}
 
     @classmethod
     def load(cls, rows: int, fields: list[dict[str, Any]], arrays: dict[str, npt.NDArray[Any]]) -> Columns:
         """The columns of :meth:`store`, without copying."""
         columns = {}
         for facts in fields:
-            cut = {part: arrays[f"field_{part}"][slice(*facts[part])] for part in ("codes", *_PARTS, "texts")}
+            cut = {part: arrays[f"field_{part}"][slice(*facts[part])] for part in _PARTS}
             codes = cut["codes"].view(facts["type"])
             if len(codes) != rows:
                 raise ValueError(f"the field {facts['name']!r} has {len(codes)} values for {rows} documents")
-            columns[facts["name"]] = Column(
-                codes, cut["ints"].data, cut["floats"].data, Texts(cut["texts"], cut["ends"])
-            )
+            texts = Texts(cut["texts"], cut["ends"])
+            columns[facts["name"]] = Column(codes, cut["ints"].data, cut["floats"].data, texts)
         return cls(rows, columns)
 
 
@@ -265,27 +245,23 @@ class Gathering:
 
     def __init__(self) -> None:
         self.count = 0
-        self._fields: dict[str, _Gathered] = {}
+        self._fields: defaultdict[str, _Gathered] = defaultdict(_Gathered)
 
     def put(self, documents: Iterable[dict[str, Any]]) -> None:
         """The next documents, each as :func:`document_fields` gives it."""
-        found = self._fields
         for fields in documents:
             for name, value in fields.items():
-                one = found.get(name)
-                if one is None:
-                    one = found[name] = _Gathered()
-                one.put(self.count, value)
+                self._fields[name].put(self.count, value)
             self.count += 1
 
     def columns(self) -> Columns:
         """Those of all documents so far."""
         found = self._fields
-        if ID in found:  # the metadata of some documents has such a key: theirs first, the documents' own after
-            merged = found[OWN_ID].value_of() | found[ID].value_of()
-            found[ID] = _Gathered()
-            for number, value in merged.items():
-                found[ID].put(number, value)
+        if ID in found:  # the metadata of some documents has such a key: it means the others' own ids
+            own, having = list(found[OWN_ID].known[str]), set(found[ID].rows)
+            for row, number in enumerate(found[OWN_ID].numbers):
+                if row not in having:
+                    found[ID].put(row, own[number])
         return Columns(self.count, {name: one.column(self.count) for name, one in sorted(found.items())})
 
 
@@ -294,10 +270,6 @@ def _column(codes: npt.NDArray[Any], ints: list[int], floats: list[float], texts
     ends = ends.astype(np.int32 if ends[-1] < 1 << 31 else np.int64)
     blob = np.frombuffer(b"".join(texts), dtype=np.uint8)
     return Column(codes, np.array(ints, np.int64).data, np.array(floats, np.float64).data, Texts(blob, ends))
-
-
-def _width(codes: int) -> type[np.unsignedinteger[Any]]:
-    return np.uint8 if codes <= 1 << 8 else np.uint16 if codes <= 1 << 16 else np.uint32
 
 
 class Field(NamedTuple):
@@ -335,7 +307,7 @@ class _Tally:
         if not self.many:
             for code in [*range(NULL, FIRST), *present.tolist()]:
                 if found[code]:  # 1, 1.0 and True are equal in Python, hence the kind
-                    for value in values_in(_value(column, code)):
+                    for value in column.values(code):
                         self.counts[type(value).__name__, value] += int(found[code])
 
     def field(self, name: str, most: int) -> Field:
@@ -353,9 +325,3 @@ def fields_of(parts: Sequence[tuple[Columns, BoolArray | None]], most: int) -> l
             tallies.setdefault(name, _Tally()).add(columns.get(name), alive)
     found = [tally.field(name, most) for name, tally in tallies.items() if tally.documents]
     return sorted(found, key=lambda one: (-one.documents, one.name))
-
-
-def _value(column: Column, code: int) -> Any:
-    if code < FIRST:
-        return _PLAIN[code]
-    return next(values[code - start] for values, start in column.kinds() if start <= code < start + len(values))

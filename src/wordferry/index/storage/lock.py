@@ -40,6 +40,9 @@ class WriterLock:
         """Take the lock; True when it was not held before. LockedError names whoever holds it."""
         if self._descriptor is not None:
             return False
+        import datetime
+        import socket
+
         file = self._folder / FILE
         try:
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
@@ -48,33 +51,25 @@ class WriterLock:
         try:
             lock_file(descriptor)
         except OSError as error:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            text = os.read(descriptor, 4096)
             os.close(descriptor)
             if error.errno in (errno.EAGAIN, errno.EACCES):
                 raise LockedError(
-                    f"{self._folder} is being written by {_holder(text)}. Only one writer is allowed: close that one "
+                    f"{self._folder} is being written by {_holder(file)}. Only one writer is allowed: close that one "
                     "(or wait), then try again. Reading and searching need no lock."
                 ) from None
             raise StorageError(f"{file} cannot be locked: {error.strerror}.") from None
         self._descriptor = descriptor
         _held.add(self)
-        self._name_holder(descriptor)
-        return True
-
-    def _name_holder(self, descriptor: int) -> None:
-        import datetime
-        import socket
-
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        text = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now})
+        since = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        text = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
         try:
             os.ftruncate(descriptor, 0)
             os.lseek(descriptor, 0, os.SEEK_SET)
             os.write(descriptor, text.encode("utf-8"))
         except OSError as error:
             self.release()
-            raise StorageError(f"{self._folder / FILE} cannot be written: {error.strerror}.") from None
+            raise StorageError(f"{file} cannot be written: {error.strerror}.") from None
+        return True
 
     def release(self, *, forked: bool = False) -> None:
         """Give the lock back; harmless when it is not held. A child of fork leaves that of its parent alone."""
@@ -114,11 +109,11 @@ def lock_file(descriptor: int, *, take: bool = True) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if take else fcntl.LOCK_UN)
 
 
-def _holder(text: bytes) -> str:
+def _holder(file: Path) -> str:
     try:
-        facts: dict[str, Any] = json.loads(text)
+        facts: dict[str, Any] = json.loads(file.read_bytes())
         return f"process {facts['pid']} on {facts['host']} since {facts['since']}"
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return "another process"
 
 
