@@ -13,7 +13,8 @@ import json
 import mmap
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,9 +81,7 @@ def write_folder(
         raise InputError(f"{target} exists already. Choose another path, or overwrite it explicitly.")
     if target.exists() and not (target / MANIFEST).is_file():
         raise InputError(f"{target} exists and is not a wordferry folder (no {MANIFEST}); it is left alone.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
-    try:
+    with written_whole(target) as temporary:
         files: dict[str, Any] = {}
         for name, array in arrays.items():
             file = temporary / f"{name}.npy"
@@ -105,11 +104,20 @@ def write_folder(
         }
         manifest["sha256"] = json_digest(manifest)
         (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+@contextmanager
+def written_whole(target: Path, swap: Callable[[Path, Path], None] | None = None) -> Iterator[Path]:
+    """A folder to write into, which takes the place of another when it is on the disk, or goes if anything fails."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
+    try:
+        yield temporary
         for file in temporary.iterdir():
             fsync_path(file)
         fsync_path(temporary)
         os.chmod(temporary, 0o755)
-        swap_in(temporary, target)
+        (swap or swap_in)(temporary, target)
         fsync_path(target.parent)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)

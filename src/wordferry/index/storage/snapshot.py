@@ -217,10 +217,10 @@ class Snapshots:
         weights = self._stored_weights(connection, state, mapped)
         terms = self._terms(connection, state, weights)
         loose = SegmentRows.of(buffer, columns_of(connection, buffer.numbers), terms.stop)
-        named: list[tuple[tuple[Any, ...], SegmentRows]] = [(("segment", name), one) for name, one in mapped.items()]
         parts: list[Part] = []
-        for key, some in [*named, (("buffer", generation), loose)]:
+        for name, some in {**mapped, "": loose}.items():
             if len(some):
+                key = ("segment", name) if name else ("buffer", generation)
                 parts.append(Part(key, some, parts[-1].span.stop if parts else 0))
         numbers = np.concatenate([np.zeros(0, np.int32), *(part.rows.bags.numbers for part in parts)])
         alive = self._alive(connection, numbers, state)
@@ -243,11 +243,9 @@ class Snapshots:
     def _alive(self, connection: Database, numbers: npt.NDArray[Any], state: dict[str, Any]) -> BoolArray | None:
         """The rows that are not deleted, held to what the state says of them; None when none is deleted."""
         dead = np.array([row[0] for row in connection.execute("SELECT number FROM tombstones")], dtype=np.int64)
-        alive, count, total = None, len(numbers), int(numbers.sum(dtype=np.int64))
-        if len(dead):
-            alive = ~np.isin(numbers, dead)
-            count, total = int(alive.sum()), int(numbers[alive].sum(dtype=np.int64))
-        if count != state["documents"] or total != state["number_sum"]:
+        alive = ~np.isin(numbers, dead) if len(dead) else None
+        left = numbers if alive is None else numbers[alive]
+        if len(left) != state["documents"] or left.sum(dtype=np.int64) != state["number_sum"]:
             raise connection.damaged("the list of living documents")
         return alive
 

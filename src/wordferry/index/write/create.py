@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from wordferry.base import storage
-from wordferry.base.lazy import shutil, tempfile
 from wordferry.compare.measure import Measure
 from wordferry.errors import InputError, StorageError, WordferryError
 from wordferry.find.settings import Settings
@@ -107,20 +106,17 @@ def check_target(path: Path, overwrite: bool) -> None:
 
 
 def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWords | None) -> None:
-    parent = path.absolute().parent
-    parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=parent))
-    try:
-        (temporary / SEGMENTS).mkdir()
-        (temporary / GRAPH).mkdir()
+    with storage.written_whole(path.absolute(), swap_in) as folder:
+        (folder / SEGMENTS).mkdir()
+        (folder / GRAPH).mkdir()
         values = asdict(config)
         if config.keep == "copy":
-            embeddings.save(temporary / COPY)
-            values["manifest"] = storage.file_digest(temporary / COPY / storage.MANIFEST)
+            embeddings.save(folder / COPY)
+            values["manifest"] = storage.file_digest(folder / COPY / storage.MANIFEST)
         meta: dict[str, Any] = {}
         words: list[str] = []
         if start is not None:
-            meta["graph"] = values["base"] = Graphs(temporary, IndexVectors(embeddings), config.r, None).save(start, 0)
+            meta["graph"] = values["base"] = Graphs(folder, IndexVectors(embeddings), config.r, None).save(start, 0)
             words = list(start.vocabulary)
         vectors = embeddings.vocabulary.ids(words).tolist()
         rows = [term_row(number, word, row) for number, (word, row) in enumerate(zip(words, vectors, strict=True))]
@@ -129,26 +125,16 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         state |= TermVectors.of(len(rows), list(enumerate(vectors))).facts
         if config.encoder is not None:
             state["dimension"] = config.encoder["dimension"]
-        Catalogue.create(temporary, {"identity": os.urandom(16).hex(), "config": values, "state": state, **meta}, rows)
-        for folder in (temporary / SEGMENTS, temporary / GRAPH, temporary):
-            storage.fsync_path(folder)
-        os.chmod(temporary, 0o755)
-        swap_in(temporary, path)
-        storage.fsync_path(parent)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+        Catalogue.create(folder, {"identity": os.urandom(16).hex(), "config": values, "state": state, **meta}, rows)
 
 
 def swap_in(temporary: Path, path: Path) -> None:
     """Rename into place; an index that is replaced must not be in use by a writer."""
-    if not (path / FILE).is_file():
-        if path.is_dir():
-            path.rmdir()
-        os.rename(temporary, path)
-        return
     lock = WriterLock(path)
-    lock.acquire()
+    if (path / FILE).is_file():
+        lock.acquire()
+    elif path.is_dir():
+        path.rmdir()
     try:
         storage.swap_in(temporary, path)
     finally:

@@ -253,10 +253,9 @@ def refuse_empty(entry: Entry) -> None:
 
 def refuse_twice(chunk: list[Entry]) -> None:
     """Refuse documents of which two have the same id."""
-    given = [entry.id for entry in chunk if entry.id is not None]
-    if len(set(given)) < len(given):
-        twice = next(i for i, count in Counter(given).items() if count > 1)
-        raise appears_twice(twice, [entry for entry in chunk if entry.id == twice])
+    for identifier, count in Counter(entry.id for entry in chunk if entry.id is not None).items():
+        if count > 1:
+            raise appears_twice(identifier, [entry for entry in chunk if entry.id == identifier])
 
 
 def appears_twice(identifier: str, chosen: Sequence[Entry]) -> InputError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from wordferry.index.storage.columns import Columns, Gathering
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, narrowed
 from wordferry.index.storage.snapshot import columns_of, read_buffer
 from wordferry.index.storage.stems import WordKeys
+from wordferry.index.storage.texts import Packer
 from wordferry.index.write.counting import Counting
 
 BUFFER = 1000
@@ -36,23 +37,29 @@ class Transaction:
     ) -> None:
         self.connection = connection
         self.state = state
+        self.first: int = state["next_number"]
+        """The number of the first document that it adds."""
+        self.packer = Packer(connection)
         self.counting = counting
         self.terms = counting.terms
         self._config = config
         self._keys = keys
         self._folder = connection.file.parent
         self._parts: list[Bags] = []
-        self._waiting = 0
         self._fields = Gathering()
         self._written: list[str] = []
         self._replaced: list[str] = []
+
+    @property
+    def _waiting(self) -> int:
+        """How many of its documents are in no segment yet."""
+        return sum(map(len, self._parts))
 
     def take(self, bags: Bags, fields: Iterable[dict[str, Any]]) -> None:
         """Accept bags whose numbers follow all earlier ones, and their metadata; a full segment is written at once."""
         if self._waiting + len(bags) > SEGMENT:
             self._write()
         self._parts.append(narrowed(bags))
-        self._waiting += len(bags)
         self._fields.put(fields)
 
     def publish(self) -> None:
@@ -67,16 +74,10 @@ class Transaction:
     def replace_all(self, parts: Iterable[Bags]) -> None:
         """Let these bags be all there is: compaction. They are taken as they come, so only a segment is held."""
         self._replaced += [row[0] for row in self.connection.execute("SELECT name FROM segments")]
-        segments: list[Segment] = []
-        for bags in parts:
-            self._parts.append(bags)
-            self._waiting += len(bags)
-            if self._waiting >= SEGMENT:
-                segments += self._stored(join(self._parts), whole=True)
-        segments += self._stored(join(self._parts), whole=False)
+        made = [self._stored(bags) for bags in _by_segments(parts)]
         for table in ("segments", "buffer", "tombstones"):
             self.connection.execute(f"DELETE FROM {table}")
-        for segment in segments:
+        for segment in made:
             segment.list_in(self.connection)
 
     def end(self, *, committed: bool) -> None:
@@ -92,43 +93,41 @@ class Transaction:
         for last in reversed(Segment.listed(self.connection)):
             if last.documents > size or size + last.documents > SEGMENT:
                 break
-            parts.insert(0, self._absorb(last))
+            parts.insert(0, live_rows(self.connection, last))
             size += len(parts[0])
+            self.connection.execute("DELETE FROM segments WHERE name = ?", (last.name,))
+            self.connection.execute("DELETE FROM tombstones WHERE number BETWEEN ? AND ?", (last.first, last.last))
+            self._replaced.append(last.name)
         fields, self._fields = self._fields, Gathering()
         columns = fields.columns() if fields.count == size else None
         self._parts = []  # what is joined need not be held twice
         bags = join(parts)
         del parts, fields
-        for segment in self._stored(bags, whole=False, columns=columns):
-            segment.list_in(self.connection)
+        for part in _by_segments([bags]):
+            self._stored(part, columns).list_in(self.connection)
 
-    def _absorb(self, segment: Segment) -> Bags:
-        """The live rows of a segment that is to disappear."""
-        bags = live_rows(self.connection, segment)
-        self.connection.execute("DELETE FROM segments WHERE name = ?", (segment.name,))
-        self.connection.execute("DELETE FROM tombstones WHERE number BETWEEN ? AND ?", (segment.first, segment.last))
-        self._replaced.append(segment.name)
-        return bags
-
-    def _stored(self, bags: Bags, *, whole: bool, columns: Columns | None = None) -> list[Segment]:
-        """Write segments of full size, and what is left over unless only whole ones are wanted: that waits on.
-
-        ``columns`` are those of all bags, where they are at hand; else they are read from the catalogue.
-        """
-        made, start = [], 0
-        while start < len(bags) and (not whole or len(bags) - start >= SEGMENT):
-            span = np.arange(start, min(start + SEGMENT, len(bags)))
-            part = bags if len(span) == len(bags) else bags.select(span)
-            whose = columns if columns is not None and len(columns) == len(part) else None
-            whose = whose or columns_of(self.connection, part.numbers)
-            rows = SegmentRows.of(part, whose, self.terms.stop)
-            rows = replace(rows, stems=self._keys.stems(rows, self.terms.words))
-            made.append(segments.write(self._folder, rows, self._config))
-            self._written.append(made[-1].name)
-            start += len(span)
-        self._parts = [bags.select(np.arange(start, len(bags)))] if start < len(bags) else []
-        self._waiting = len(bags) - start
+    def _stored(self, bags: Bags, columns: Columns | None = None) -> Segment:
+        """Write a segment. ``columns`` are those of its documents, where they are at hand, or else of more."""
+        if columns is None or len(columns) != len(bags):
+            columns = columns_of(self.connection, bags.numbers)
+        rows = SegmentRows.of(bags, columns, self.terms.stop)
+        rows = replace(rows, stems=self._keys.stems(rows, self.terms.words))
+        made = segments.write(self._folder, rows, self._config)
+        self._written.append(made.name)
         return made
+
+
+def _by_segments(parts: Iterable[Bags]) -> Iterator[Bags]:
+    """All rows, as many at a time as the largest segment has."""
+    waiting: list[Bags] = []
+    for bags in parts:
+        waiting.append(bags)
+        while sum(map(len, waiting)) > SEGMENT:
+            every = join(waiting)
+            yield every.select(np.arange(SEGMENT))
+            waiting = [every.select(np.arange(SEGMENT, len(every)))]
+    if any(map(len, waiting)):
+        yield join(waiting)
 
 
 def live_rows(connection: Database, segment: Segment) -> Bags:

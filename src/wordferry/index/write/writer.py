@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Int64Array
+from wordferry.base.arrays import Int64Array
 from wordferry.base.runtime import Progress
 from wordferry.encoders.codes import Codes
 from wordferry.encoders.encoder import Encoder, text_of
@@ -19,20 +18,13 @@ from wordferry.encoders.given import rows_of
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.index.config import Config
 from wordferry.index.results import Document
-from wordferry.index.storage.catalogue import (
-    DOCUMENT_COLUMNS,
-    Catalogue,
-    Database,
-    checksum,
-    id_sum,
-    number_of,
-)
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Catalogue, Database, checksum, id_sum, number_of
 from wordferry.index.storage.columns import document_fields
 from wordferry.index.storage.segments import Bags, Segment
 from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.terms import NO_VECTOR, IndexVectors, MadeVectors, NewVectors, TermDictionary, TermVectors
-from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, read_document, repack, stored_text
+from wordferry.index.storage.texts import FEWEST, Unpacker, read_document, repack, stored_text
 from wordferry.index.write.counting import Counting
 from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice
 from wordferry.index.write.segment_writer import State, Transaction, live_rows
@@ -45,21 +37,6 @@ from wordferry.words.growing import GrowingVocabulary
 from wordferry.words.loaders.demand import VectorSource
 
 CHUNK = 1024
-
-
-@dataclass
-class _Adding:
-    """One call that adds documents."""
-
-    first: int
-    """The number of its first document."""
-    replace: bool
-    on_empty: str
-    """What becomes of documents without words."""
-    packer: Packer
-    report: Callable[[int], object]
-    done: int = 0
-    """How many of its documents have been looked at."""
 
 
 class Writer:
@@ -102,10 +79,11 @@ class Writer:
         check_on_empty(on_empty)
 
         def action(change: Transaction) -> None:
-            source, packer = iter(entries), Packer(change.connection)
-            call = _Adding(change.state["next_number"], replace, on_empty, packer, report)
+            source, done = iter(entries), 0
             while chunk := list(islice(source, CHUNK)):
-                ids.extend(self._insert(change, chunk, call))
+                ids.extend(self._insert(change, chunk, on_empty, replace=replace))
+                done += len(chunk)
+                report(done)
             change.publish()
 
         self._threads = threads
@@ -125,33 +103,29 @@ class Writer:
         filled = filled if resume else Filled()
         filled.skip(source, report)
         self._threads = threads
+
+        def action(change: Transaction) -> None:
+            left, found = step, filled
+            while left and (chunk := list(islice(source, min(CHUNK, left)))):
+                found = found.after(chunk, len(self._insert(change, chunk, self._config.on_empty)))
+                left -= len(chunk)
+                report(found.documents)
+            change.publish()
+            change.connection.set_meta(META, asdict(found) | {"done": left > 0})
+
         while not filled.done:
-            before = filled
             try:
-                self._transact(lambda change: self._fill(change, source, before, step, report))  # noqa: B023
+                self._transact(action)
             except InputError as error:
-                if not before.stored:
+                if not filled.stored:
                     raise
                 text = str(error).replace(" Nothing was added.", "")
                 raise type(error)(
-                    f"{text} The {before.stored} documents of earlier steps are stored; go on after them with "
+                    f"{text} The {filled.stored} documents of earlier steps are stored; go on after them with "
                     "resume=True."
                 ) from error
             filled = Filled.read(self._catalogue)
         return filled.stored
-
-    def _fill(
-        self, change: Transaction, source: Iterator[Entry], filled: Filled, step: int, report: Callable[[int], object]
-    ) -> None:
-        """One step."""
-        left, first, packer = step, change.state["next_number"], Packer(change.connection)
-        call = _Adding(first, False, self._config.on_empty, packer, report, filled.documents)
-        while left and (chunk := list(islice(source, min(CHUNK, left)))):
-            ids = self._insert(change, chunk, call)
-            filled = filled.after(chunk, len(ids))
-            left -= len(chunk)
-        change.publish()
-        change.connection.set_meta(META, asdict(filled) | {"done": left > 0})
 
     def number_words(self, words: Iterable[str]) -> None:
         """Number words before documents bring them, so that all shards of a collection do it alike."""
@@ -283,7 +257,7 @@ class Writer:
             made.progress = self.vector_progress
         return self._counting[1]
 
-    def _insert(self, change: Transaction, chunk: list[Entry], call: _Adding) -> list[str]:
+    def _insert(self, change: Transaction, chunk: list[Entry], on_empty: str, *, replace: bool = False) -> list[str]:
         """Documents of a chunk into the catalogue and to the segments; the ids stored."""
         refuse_twice(chunk)
         found, state = change.counting.count([entry.words for entry in chunk], self._threads), change.state
@@ -291,11 +265,17 @@ class Writer:
         unknown = found.tokens > found.known
         if self._config.unknown == "error" and unknown.any():
             self._refuse_unknown(change, chunk[int(np.flatnonzero(unknown)[0])])
-        places = self._kept(change, chunk, found.empty, call)
+        if found.empty.any() and on_empty == "error":
+            refuse_empty(chunk[int(np.flatnonzero(found.empty)[0])])
+        left_out = np.flatnonzero(found.empty) if on_empty == "drop" else np.zeros(0, np.int64)
+        for entry in (chunk[place] for place in left_out.tolist() if replace):
+            if entry.id is not None:  # it takes the document that it replaces with it
+                self._remove(change, entry.id)
+        places = np.delete(np.arange(len(chunk)), left_out)
         kept = [chunk[place] for place in places.tolist()]
         first = state["next_number"]
-        ids = self._claim(change, kept, call)
-        self._store_texts(change, kept, ids, found.tokens[places], found.known[places], call)
+        ids = self._claim(change, kept, replace=replace)
+        self._store_texts(change, kept, ids, found.tokens[places], found.known[places])
         state["next_number"] += len(kept)
         state["documents"] += len(kept)
         state["number_sum"] += sum(range(first, first + len(kept)))
@@ -304,8 +284,6 @@ class Writer:
         bags = Bags(*found.bags.select(places), np.arange(first, first + len(kept), dtype=np.int64), codes)
         fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
         change.take(bags, fields)
-        call.done += len(chunk)
-        call.report(call.done)
         return ids
 
     def _codes(self, kept: list[Entry], state: State) -> Codes | None:
@@ -336,34 +314,14 @@ class Writer:
 
     def _store_texts(self, change: Transaction, kept: list[Entry], ids: list[str], *facts: Any) -> None:
         """The rows of documents, with their texts where these are few; many are put into packs."""
-        tokens, known, call = facts
         first, rows = change.state["next_number"], []
-        for place, (identifier, entry) in enumerate(zip(ids, kept, strict=True)):
-            counts = (int(tokens[place]), int(known[place]))
-            row = (first + place, identifier, entry.text, int(entry.tokenized), entry.label, entry.metadata, *counts)
-            own = row if len(kept) < FEWEST else (first + place, identifier, None, row[3], None, None, *counts)
+        for number, (identifier, entry, *counts) in enumerate(zip(ids, kept, *facts, strict=True), start=first):
+            row = (number, identifier, entry.text, entry.tokenized, entry.label, entry.metadata, *map(int, counts))
+            own = row if len(kept) < FEWEST else (*row[:2], None, row[3], None, None, *row[6:])
             rows.append((*own, checksum(*row)))
-        try:
-            change.connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        except sqlite3.IntegrityError:
-            self._refuse_existing(change.connection, list(zip(ids, kept, strict=True)), first, call)
-            raise
+        change.connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         if len(kept) >= FEWEST:
-            call.packer.put([(first + place, e.text, e.label, e.metadata) for place, e in enumerate(kept)])
-
-    def _kept(self, change: Transaction, chunk: list[Entry], empty: BoolArray, call: _Adding) -> Int64Array:
-        """Which documents of a chunk are stored: all, or those that have words.
-
-        One that is left out takes the document that it replaces with it.
-        """
-        if empty.any() and call.on_empty == "error":
-            refuse_empty(chunk[int(np.flatnonzero(empty)[0])])
-        if call.on_empty != "drop":
-            return np.arange(len(chunk))
-        for place in np.flatnonzero(empty).tolist() if call.replace else ():
-            if (identifier := chunk[place].id) is not None:
-                self._remove(change, identifier)
-        return np.flatnonzero(~empty)
+            change.packer.put([(first + place, e.text, e.label, e.metadata) for place, e in enumerate(kept)])
 
     def _refuse_unknown(self, change: Transaction, entry: Entry) -> None:
         find = change.terms.vocabulary.finder
@@ -373,17 +331,24 @@ class Writer:
             "unknown='error'. Nothing was added."
         )
 
-    def _claim(self, change: Transaction, chunk: list[Entry], call: _Adding) -> list[str]:
+    def _claim(self, change: Transaction, chunk: list[Entry], *, replace: bool) -> list[str]:
         """The ids of new documents, given or made; documents that are to be replaced are removed."""
         connection = change.connection
-        given = [entry.id for entry in chunk if entry.id is not None]
-        taken = set(given)
-        if call.replace:
-            for entry in (entry for entry in chunk if entry.id is not None):
-                if (number_of(connection, str(entry.id)) or 0) >= call.first:
-                    raise appears_twice(str(entry.id), [entry])
-                self._remove(change, str(entry.id))
-        ids = []
+        given = {entry.id: entry for entry in chunk if entry.id is not None}
+        known = dict(connection.select_in("SELECT id, number FROM documents WHERE id", list(given)))
+        for identifier, entry in given.items():
+            if identifier not in known:
+                continue
+            if known[identifier] >= change.first:
+                raise appears_twice(identifier, [entry])
+            if not replace:
+                where = "" if entry.where is None else f"{entry.where}: "
+                raise InputError(
+                    f"{where}{self._catalogue.folder} has a document {identifier!r} already. Nothing was added. "
+                    "Use upsert to replace documents that exist."
+                )
+            self._remove(change, identifier)
+        taken, ids = set(given), []
         for number, entry in enumerate(chunk, start=change.state["next_number"]):
             made = entry.id or f"doc-{number}"
             while entry.id is None and (made in taken or number_of(connection, made) is not None):
@@ -392,21 +357,8 @@ class Writer:
             ids.append(made)
         return ids
 
-    def _refuse_existing(self, connection: Database, named: list[tuple[str, Entry]], first: int, call: _Adding) -> None:
-        """Say which id of a chunk is there already: from before, or from this call."""
-        for identifier, entry in named:
-            number = number_of(connection, identifier)
-            if number is None or number >= first:
-                continue
-            if number >= call.first:
-                raise appears_twice(identifier, [entry])
-            where = "" if entry.where is None else f"{entry.where}: "
-            raise InputError(
-                f"{where}{self._catalogue.folder} has a document {identifier!r} already. Nothing was added. "
-                "Use upsert to replace documents that exist."
-            )
-
     def _remove(self, change: Transaction, identifier: str) -> bool:
+        """Delete a document; whether there is one."""
         connection, state = change.connection, change.state
         number = number_of(connection, identifier)
         if number is None:
