@@ -27,7 +27,7 @@ from wordferry.index.search.words import WordSearcher
 from wordferry.index.storage import stored_weights
 from wordferry.index.storage.catalogue import Catalogue, all_ids
 from wordferry.index.storage.columns import Field, fields_of
-from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
+from wordferry.index.storage.lock import WriterLock, refuse_network, write_error
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import GRAPH, remove_orphans, with_remedy
 from wordferry.index.storage.snapshot import OpenState, Snapshot, Snapshots
@@ -375,7 +375,7 @@ class LocalIndex:
         """The one who may write; its lock is kept until :meth:`close`."""
         with self._mutex:
             if self._catalogue.read_only:
-                raise read_only_error(self.path, PermissionError(30, "the folder is read-only"))
+                raise write_error(self.path, PermissionError(30, "the folder is read-only"))
             self._catalogue.check_use()
             if self._lock.acquire():
                 try:

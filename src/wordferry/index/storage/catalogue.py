@@ -301,8 +301,7 @@ class Catalogue:
 
     def _hand_back(self, connection: Database, sound: bool) -> None:
         try:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            connection.rollback()
         except sqlite3.Error:
             sound = False
         with self._mutex:

@@ -12,7 +12,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -284,44 +283,32 @@ class Field(NamedTuple):
     """The range of its numbers, where it has any."""
 
 
-@dataclass
-class _Tally:
-    """What was counted of one field."""
+def fields_of(parts: Sequence[tuple[Columns, BoolArray | None]], most: int) -> list[Field]:
+    """The fields of documents in columns, those alive only; the one that most documents have first."""
+    names = {name for columns, _ in parts for name in columns.names}
+    found = [_field(name, [(columns.get(name), alive) for columns, alive in parts], most) for name in names]
+    return sorted((one for one in found if one.documents), key=lambda one: (-one.documents, one.name))
 
-    documents: int = 0
-    counts: Counter[tuple[str, Any]] = field(default_factory=Counter)
-    numbers: list[float] = field(default_factory=list)
-    many: bool = False
 
-    def add(self, column: Column, alive: BoolArray | None) -> None:
-        """Count the values of some documents."""
+def _field(name: str, parts: list[tuple[Column, BoolArray | None]], most: int) -> Field:
+    """What one field holds; values that come equally often in their own order."""
+    documents, many = 0, False
+    counts: Counter[tuple[str, Any]] = Counter()
+    numbers: list[float] = []
+    for column, alive in parts:
         codes = column.codes if alive is None else column.codes[alive]
         found = np.bincount(codes, minlength=column.size)
-        self.documents += len(codes) - int(found[MISSING])
+        documents += len(codes) - int(found[MISSING])
         present = np.flatnonzero(found[FIRST:]) + FIRST
         for values, start in list(column.kinds())[:2]:
             inside = present[(present >= start) & (present < start + len(values))]
             if len(inside):
-                self.numbers += [values[int(inside[0]) - start], values[int(inside[-1]) - start]]
-        self.many = self.many or len(present) > _MOST_COUNTED
-        if not self.many:
-            for code in [*range(NULL, FIRST), *present.tolist()]:
-                if found[code]:  # 1, 1.0 and True are equal in Python, hence the kind
-                    for value in column.values(code):
-                        self.counts[type(value).__name__, value] += int(found[code])
-
-    def field(self, name: str, most: int) -> Field:
-        """The tally as it is shown; ties in the order of the values."""
-        ordered = sorted(self.counts.items(), key=lambda item: (-item[1], item[0][0], str(item[0][1])))
-        values = () if self.many else tuple((value, count) for (_, value), count in ordered[:most])
-        return Field(name, self.documents, values, min(self.numbers, default=None), max(self.numbers, default=None))
-
-
-def fields_of(parts: Sequence[tuple[Columns, BoolArray | None]], most: int) -> list[Field]:
-    """The fields of documents in columns, those alive only; the one that most documents have first."""
-    tallies: dict[str, _Tally] = {}
-    for columns, alive in parts:
-        for name in columns.names:
-            tallies.setdefault(name, _Tally()).add(columns.get(name), alive)
-    found = [tally.field(name, most) for name, tally in tallies.items() if tally.documents]
-    return sorted(found, key=lambda one: (-one.documents, one.name))
+                numbers += [values[int(inside[0]) - start], values[int(inside[-1]) - start]]
+        many = many or len(present) > _MOST_COUNTED
+        for code in [] if many else [*range(NULL, FIRST), *present.tolist()]:
+            if found[code]:  # 1, 1.0 and True are equal in Python, hence the kind
+                for value in column.values(code):
+                    counts[type(value).__name__, value] += int(found[code])
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0][0], str(item[0][1])))
+    shown = () if many else tuple((value, count) for (_, value), count in ordered[:most])
+    return Field(name, documents, shown, min(numbers, default=None), max(numbers, default=None))

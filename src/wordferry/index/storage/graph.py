@@ -8,7 +8,6 @@ start a new numbering.
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
@@ -19,7 +18,7 @@ from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, logger
 from wordferry.base.storage import MissingFile
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
-from wordferry.index.storage.segments import GRAPH, read_listed, write_folder
+from wordferry.index.storage.segments import GRAPH, read_listed, write_listed
 from wordferry.index.storage.terms import IndexVectors
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.build import Work
@@ -122,9 +121,7 @@ class Graphs:
 
     def save(self, related: RelatedWords, epoch: int) -> Record:
         """Put a graph on the disk; it counts for nothing until the catalogue names it."""
-        name = f"{epoch:04d}-{len(related.vocabulary):08d}-{os.urandom(4).hex()}"
-        place = self._folder / name
-        digest = write_folder(place, lambda: related.save(place))
+        name, digest = write_listed(self._folder, f"{epoch:04d}-{len(related.vocabulary):08d}", related.save)
         record = {"name": name, "epoch": epoch, "words": len(related.vocabulary), "manifest": digest}
         return record if self._vouched is None else {**record, "vectors": self._vouched}
 

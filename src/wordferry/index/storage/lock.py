@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
+from wordferry.base.lazy import shutil
 from wordferry.base.runtime import logger
 from wordferry.errors import LockedError, StorageError, Unsupported
 
@@ -47,7 +48,7 @@ class WriterLock:
         try:
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
         except OSError as error:
-            raise read_only_error(self._folder, error) from None
+            raise write_error(self._folder, error) from None
         try:
             lock_file(descriptor)
         except OSError as error:
@@ -117,30 +118,35 @@ def _holder(file: Path) -> str:
         return "another process"
 
 
-def read_only_error(folder: Path, error: OSError) -> StorageError:
+def write_error(folder: Path, error: OSError) -> StorageError:
     """The error for a folder that cannot be written."""
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return StorageError(f"{folder} cannot be written: {error.strerror}. It can be opened for reading and search.")
-    return StorageError(f"{folder} cannot be written: {error.strerror}.")
+    reason = "the disk is full" if is_full(error, folder) else error.strerror or str(error)
+    readable = error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+    hint = " It can be opened for reading and search." if readable else ""
+    return StorageError(f"{folder} cannot be written: {reason}.{hint}")
+
+
+def is_full(error: OSError, place: Path) -> bool:
+    """Whether a failed write was for want of space (NumPy does not pass the number of the error on)."""
+    if error.errno is not None:
+        return error.errno in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+    try:
+        return shutil.disk_usage(place.parent).free < 1 << 20
+    except OSError:
+        return False
 
 
 def file_system(path: Path, mounts: str = "/proc/self/mountinfo") -> str | None:
     """The type of the file system that holds a path, where the system tells it."""
     try:
-        with open(mounts, encoding="utf-8", errors="replace") as stream:
-            lines = stream.read().splitlines()
+        lines = Path(mounts).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return None
-    place = os.path.realpath(path)
-    best, kind = -1, None
+    place, best, kind = path.resolve(), -1, None
     for line in lines:
         left, _, right = line.partition(" - ")
-        fields = left.split(" ")
-        if len(fields) < 5 or not right:
-            continue
-        mount = fields[4].encode().decode("unicode_escape")
-        inside = place == mount or place.startswith(mount.rstrip("/") + "/")
-        if inside and len(mount) >= best:
+        mount = left.split(" ")[4].encode().decode("unicode_escape")
+        if place.is_relative_to(mount) and len(mount) >= best:
             best, kind = len(mount), right.split(" ")[0]
     return kind
 

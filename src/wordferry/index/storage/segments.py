@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,6 +19,7 @@ from wordferry.encoders.codes import Codes
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.storage.catalogue import Database, sealed
 from wordferry.index.storage.columns import Columns
+from wordferry.index.storage.lock import write_error
 from wordferry.index.storage.stems import NAMES as STEMS
 from wordferry.index.storage.stems import SegmentStems
 from wordferry.kernels.lists import COUNTS, PostingLists, StoredDocuments, build
@@ -120,10 +120,11 @@ class Segment(NamedTuple):
     def read(self, folder: Path, *, verify: bool | None = None) -> SegmentRows:
         """Map the arrays. ``verify`` compares every byte with its checksum first; None does so for small segments."""
         place = folder / FOLDER / self.name
-        checks = storage.verifies(place, verify, CHECKED_BYTES)
-        stored = read_listed(place, self.manifest, lambda: storage.read_folder(place, "segment", verify=checks))
-        arrays, config = stored.arrays, stored.config
-        try:
+
+        def mapped() -> SegmentRows:
+            checks = storage.verifies(place, verify, CHECKED_BYTES)
+            stored = storage.read_folder(place, "segment", verify=checks)
+            arrays, config = stored.arrays, stored.config
             numbers = arrays.get("numbers")  # stored only where some between the first and the last are left out
             if numbers is None:
                 numbers = _in_first(np.arange(self.first, self.last + 1), *_NUMBERS)
@@ -135,11 +136,9 @@ class Segment(NamedTuple):
             lists = PostingLists(len(bags), *(arrays[f"list_{name}"] for name in _LISTS))
             columns = Columns.load(len(bags), config["fields"], arrays)
             stems = SegmentStems(config["stems"], *(arrays[f"stem_{name}"] for name in STEMS))
-            return SegmentRows(bags, arrays["lengths"], lists, columns, stems, config["longest"])
-        except FormatError as error:
-            raise with_remedy(error) from None
-        except (KeyError, ValueError, TypeError) as error:
-            raise with_remedy(FormatError(f"{place} is damaged: {error}.")) from None
+            return SegmentRows(bags, arrays["lengths"], lists, columns, config["longest"], stems)
+
+        return read_listed(place, self.manifest, mapped)
 
 
 @dataclass(frozen=True)
@@ -151,10 +150,10 @@ class SegmentRows:
     """The tokens of each document that are no stop words."""
     lists: PostingLists
     columns: Columns
+    longest: int
+    """The number of different words of the longest document."""
     stems: SegmentStems | None = None
     """The stems of the words; None for documents that are in no segment yet."""
-    known_longest: int | None = None
-    """What :attr:`longest` is, where it is stored."""
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -167,7 +166,8 @@ class SegmentRows:
         counted = np.ones(max(int(bags.words.max(initial=0)), *stop, 0) + 1)
         counted[stop] = 0
         stored = StoredDocuments(lists.view, bags.indptr, bags.words, bags.counts)
-        return cls(bags, stored.sums(counted, False, COUNTS, 1).astype(np.float32), lists, columns)
+        lengths = stored.sums(counted, False, COUNTS, 1).astype(np.float32)
+        return cls(bags, lengths, lists, columns, int(np.diff(bags.indptr).max(initial=0)))
 
     @cached_property
     def stored(self) -> StoredDocuments:
@@ -178,11 +178,6 @@ class SegmentRows:
     def worded(self) -> WordDocuments:
         """The arrays as the kernels of word search take them."""
         return WordDocuments(self.stored, self.lengths)
-
-    @cached_property
-    def longest(self) -> int:
-        """The number of different words of the longest document."""
-        return int(np.diff(self.bags.indptr).max(initial=0)) if self.known_longest is None else self.known_longest
 
 
 def narrowed(bags: Bags) -> Bags:
@@ -207,6 +202,8 @@ def read_listed(place: Path, digest: str, read: Callable[[], _Read]) -> _Read:
         raise
     except FormatError as error:
         raise with_remedy(error) from None
+    except (KeyError, ValueError, TypeError) as error:
+        raise with_remedy(FormatError(f"{place} is damaged: {error}.")) from None
 
 
 def with_remedy(error: FormatError) -> FormatError:
@@ -234,8 +231,6 @@ def write(folder: Path, rows: SegmentRows, config: dict[str, Any]) -> Segment:
     bags, stems = rows.bags, rows.stems
     assert stems is not None
     first, last = int(bags.numbers[0]), int(bags.numbers[-1])
-    name = f"{first:010d}-{os.urandom(4).hex()}"
-    place = folder / FOLDER / name
     fields, arrays = rows.columns.store()
     arrays |= {name: getattr(bags, name) for name in _FORWARD} | {"lengths": rows.lengths}
     if last - first + 1 != len(bags):
@@ -245,33 +240,23 @@ def write(folder: Path, rows: SegmentRows, config: dict[str, Any]) -> Segment:
     if bags.codes is not None:
         arrays |= dict(zip(_CODES, (bags.codes.codes, bags.codes.scales), strict=True))
     config = {**config, "fields": fields, "longest": rows.longest, "stems": stems.edition}
-    digest = write_folder(place, lambda: storage.write_folder(place, "segment", config, arrays))
+    save = partial(storage.write_folder, kind="segment", config=config, arrays=arrays)
+    name, digest = write_listed(folder / FOLDER, f"{first:010d}", save)
     return Segment(name, first, last, len(bags), bags.pairs, digest)
 
 
-def write_folder(place: Path, action: Callable[[], None]) -> str:
-    """Run a write, turn what the disk says into an error that names the place, and give the digest of the manifest."""
+def write_listed(folder: Path, prefix: str, save: Callable[[Path], object]) -> tuple[str, str]:
+    """Write a folder under a new name, for the catalogue to list; the name, and the digest of its manifest."""
+    name = f"{prefix}-{os.urandom(4).hex()}"
+    place = folder / name
     try:
-        action()
-        return storage.file_digest(place / storage.MANIFEST)
+        save(place)
+        return name, storage.file_digest(place / storage.MANIFEST)
     except WordferryError:
         raise
     except OSError as error:
         shutil.rmtree(place, ignore_errors=True)
-        reason = error.strerror or str(error)
-        hint = "the disk is full" if is_full(error, place) else reason
-        raise StorageError(f"{place} cannot be written: {hint}. Nothing of this call was stored.") from error
-
-
-def is_full(error: OSError, place: Path) -> bool:
-    """Whether a failed write was for want of space (NumPy does not pass the number of the error on)."""
-    if error.errno in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)):
-        return True
-    try:
-        free = shutil.disk_usage(place.parent).free
-    except OSError:
-        return False
-    return error.errno is None and free < 1 << 20
+        raise StorageError(f"{write_error(place, error)} Nothing of this call was stored.") from error
 
 
 def remove_orphans(folder: Path, kept: set[str], prefix: str = "") -> None:

@@ -57,10 +57,6 @@ class SegmentStems:
             return np.zeros(0, dtype=np.int32)
         return np.asarray(self.words[int(self.starts[place]) : int(self.starts[place + 1])])
 
-    def same(self, other: SegmentStems) -> bool:
-        """Whether two are equal."""
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in NAMES)
-
 
 class WordKeys:
     """The keys of the stems of an index's words by number, each found when it is first asked for."""

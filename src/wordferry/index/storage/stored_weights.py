@@ -8,7 +8,6 @@ say which documents have them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.base.arrays import Float32Array, Float64Array, Int32Array
-from wordferry.index.storage.segments import Segment, SegmentRows, read_listed, write_folder
+from wordferry.index.storage.segments import Segment, SegmentRows, read_listed, write_listed
 from wordferry.index.storage.terms import TermVectors
 
 FOLDER = "weights"
@@ -114,16 +113,15 @@ def is_due(record: Record | None, segments: Sequence[Segment], documents: int) -
 
 def save(folder: Path, stored: StoredWeights) -> Record:
     """Put weights on the disk; they count for nothing until the catalogue names them."""
-    name = f"{stored.config['documents']:010d}-{os.urandom(4).hex()}"
-    place = folder / FOLDER / name
     numbers, rows = (values.astype(np.int32) for values in (stored.vectors.numbers, stored.vectors.rows))
     arrays: dict[str, Any] = {"weights": stored.weights, "frequencies": stored.frequencies}
     arrays |= {"vector_words": numbers, "vector_rows": rows}
     for i, (sums, norms) in enumerate(stored.documents.values()):
         arrays |= {f"sums_{i}": sums, f"norms_{i}": norms}
-    digest = write_folder(place, lambda: storage.write_folder(place, "weights", stored.config, arrays))
-    names = list(stored.documents)
-    return {"name": name, "manifest": digest, "segments": names, "documents": stored.config["documents"]}
+    save = partial(storage.write_folder, kind="weights", config=stored.config, arrays=arrays)
+    documents = stored.config["documents"]
+    name, digest = write_listed(folder / FOLDER, f"{documents:010d}", save)
+    return {"name": name, "manifest": digest, "segments": list(stored.documents), "documents": documents}
 
 
 def add_frequencies(rows: SegmentRows, frequencies: Int32Array) -> None:

@@ -191,15 +191,14 @@ class TermDictionary:
             self._whole = True
         return self._numbers
 
-    def look_up(self, words: Iterable[str]) -> None:
-        """Have the numbers of some words without a vector at hand."""
-        missing = [] if self._whole else [word for word in dict.fromkeys(words) if word not in self._numbers]
-        if missing:
-            self._numbers |= {word: number for number, word in find_terms(self._connection, "word", missing)}
-
-    def has_number(self, word: str) -> bool:
-        """Whether a word without a vector that was looked up has a number."""
-        return word in self._numbers
+    def look_up(self, words: Iterable[str]) -> list[str]:
+        """Have the numbers of some words at hand; those of them that have neither a vector nor a number."""
+        find, known = self.vocabulary.finder, self._numbers
+        new = [word for word in dict.fromkeys(words) if find(word, -1) < 0 and word not in known]
+        if new and not self._whole:
+            known |= {word: number for number, word in find_terms(self._connection, "word", new)}
+            new = [word for word in new if word not in known]
+        return new
 
     def number(self, word: str) -> int:
         """The number of a word without a vector that was looked up; a new one gets the next."""

@@ -159,7 +159,6 @@ class Unpacker:
         self._pack: tuple[int, int, int, bytes] = (0, -1, 0, b"")
         self._starts: list[int] = []
         self._ends: list[int] = []
-        self._read = -1
         self._piece: dict[int, list[bytes]] = {}
 
     def checked(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -185,18 +184,17 @@ class Unpacker:
         row = self._connection.execute(query, (number,)).fetchone()
         if row is None or row[1] < number:
             return False
-        self._pack, self._read = row, -1
+        self._pack = row
         pieces = int.from_bytes(row[3][:4], "little")
         header = np.frombuffer(row[3], "<u4", 2 * pieces, 4).tolist()
         self._starts, self._ends = header[:pieces], [0, *header[pieces:]]
         return True
 
     def _find(self, number: int) -> tuple[str, str | None, str]:
-        if not self._pack[0] <= number <= self._pack[1] and not self.open(number):
-            raise KeyError(number)
-        place = bisect_right(self._starts, number - self._pack[0]) - 1
-        if place != self._read:
-            self._piece, self._read = self._unpacked(place), place
+        if number not in self._piece:
+            if not self._pack[0] <= number <= self._pack[1] and not self.open(number):
+                raise KeyError(number)
+            self._piece = self._unpacked(bisect_right(self._starts, number - self._pack[0]) - 1)
         return _decoded(self._piece[number])
 
     def _unpacked(self, place: int) -> dict[int, list[bytes]]:

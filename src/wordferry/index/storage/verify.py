@@ -24,6 +24,7 @@ from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import GRAPH, Bags, Segment, SegmentRows, check_manifest, join
 from wordferry.index.storage.snapshot import OpenState, read_buffer
+from wordferry.index.storage.stems import NAMES as STEMS
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import (
@@ -193,7 +194,8 @@ class Checker:
         stored = rows.stems
         if stored is None or stored.edition != self._keys.edition:
             return True
-        return stored.same(self._keys.stems(rows, partial(find_words, connection)))
+        again = self._keys.stems(rows, partial(find_words, connection))
+        return all(np.array_equal(getattr(stored, name), getattr(again, name)) for name in STEMS)
 
     def _use(self, bags: Bags) -> None:
         """Note the words of some bags, and the dimension of their vectors."""
@@ -276,11 +278,7 @@ def collect(folder: Path, config: Config, state: OpenState) -> Stats:
         pairs=pairs,
         tokens=int(tokens),
         coverage=known / tokens if tokens else 1.0,
-        distance=config.distance,
-        weights=config.weights,
-        unknown=config.unknown,
-        language=config.language,
-        r=config.r,
+        **{name: getattr(config, name) for name in ("distance", "weights", "unknown", "language", "r")},
         graph_words=graph["words"] if graph and graph["epoch"] == snapshot.epoch else 0,
         segments=len(snapshot.segments),
         buffered=connection.execute("SELECT count(*) FROM buffer").fetchone()[0],

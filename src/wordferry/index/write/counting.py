@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +62,10 @@ class Counting:
         """Bags of words of documents: texts, or lists of tokens; the same whatever the number of threads."""
         if self.vectors is not None:
             documents = [marked_words(document, self._tokenizer) for document in documents]
-            self._make_vectors({word: None for words in documents for word in words if not is_marked(word)})
+            new = self.terms.look_up(word for words in documents for word in words if not is_marked(word))
+            rows = self.vectors.make(new) if new else {}
+            if rows and self._counter is not None:
+                self._counter.add(rows)
         self._seen += len(documents)
         if self._counter is None and (len(documents) < MANY or self._seen < self.terms.next // _WORDS):
             return self._by_python(documents)
@@ -72,44 +75,32 @@ class Counting:
             self.terms.number(word)
         if self.vectors is None:
             self.terms.forget_numbers()  # the table of the kernels has them all
-        return self._numbered(Counts(found.indptr, found.codes, found.counts))
-
-    def _make_vectors(self, words: Iterable[str]) -> None:
-        """Give words a vector that are new, by what makes vectors for this index."""
-        assert self.vectors is not None
-        find = self.terms.vocabulary.finder
-        missing = [word for word in words if find(word, -1) < 0]
-        self.terms.look_up(missing)
-        new = [word for word in missing if not self.terms.has_number(word)]
-        rows = self.vectors.make(new) if new else {}
-        if rows and self._counter is not None:
-            self._counter.add(rows)
+        counted = self._numbered(Counts(found.indptr, found.codes, found.counts))
+        self._told = self.terms.next
+        return counted
 
     def _kernel(self) -> WordCounter:
         """The table of the kernels with every word that has a number."""
-        terms, behind = self.terms, NO_VECTOR
+        terms = self.terms
         if self._counter is None:
-            codes = terms.vocabulary.spellings | {w: behind + n for w, n in terms.without_vectors().items()}
             words = self._tokenizer
-            split = words if isinstance(words, WordTokenizer) else WordTokenizer()
+            split, codes = words if isinstance(words, WordTokenizer) else WordTokenizer(), terms.vocabulary.spellings
             self._counter = WordCounter(codes, split.stop, lowercase=split.lowercase, min_length=split.min_length)
-        elif self._told < terms.next:  # words that were numbered without being counted
+        if self._told < terms.next:  # words that were stored before, or numbered without being counted
             new = terms.without_vectors().items()
-            self._counter.add({word: behind + number for word, number in new if number >= self._told})
+            self._counter.add({word: NO_VECTOR + number for word, number in new if number >= self._told})
         return self._counter
 
     def _prepared(self, document: Words) -> Words:
         """A text that the kernel can split, or tokens."""
-        if not isinstance(document, str):
-            return document
-        if self._splits and is_simple(document) and not isinstance(document, KeptText):
+        if self._splits and isinstance(document, str) and not isinstance(document, KeptText) and is_simple(document):
             return document
         return marked_words(document, self._tokenizer)
 
     def _by_python(self, documents: Sequence[Words]) -> CountedDocuments:
         find, terms = self.terms.vocabulary.finder, self.terms
         seen = [Counter(marked_words(document, self._tokenizer)) for document in documents]
-        terms.look_up(word for bag in seen for word in bag if find(word, -1) < 0)
+        terms.look_up(word for bag in seen for word in bag)
         indptr, codes, counts = [0], [], []
         for bag in seen:
             coded: Counter[int] = Counter()
@@ -127,7 +118,6 @@ class Counting:
         has_vector = rows.words < NO_VECTOR
         words: Int32Array = rows.words - np.int32(NO_VECTOR)
         words[has_vector] = self.terms.numbers_of_vectors(rows.words[has_vector])
-        self._told = self.terms.next
         is_stop = np.zeros(self.terms.next, dtype=bool)
         is_stop[self.terms.stop] = True
         bags = Counts(rows.indptr, words, rows.counts)

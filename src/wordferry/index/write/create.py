@@ -19,9 +19,9 @@ from wordferry.index.config import COPY, Config, choose_vectors
 from wordferry.index.storage.catalogue import FILE, Catalogue
 from wordferry.index.storage.graph import Graphs, check_related
 from wordferry.index.storage.lock import FILE as LOCK
-from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
+from wordferry.index.storage.lock import WriterLock, refuse_network, write_error
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
-from wordferry.index.storage.segments import GRAPH, is_full
+from wordferry.index.storage.segments import GRAPH
 from wordferry.index.storage.stored_weights import FOLDER as WEIGHTS
 from wordferry.index.storage.terms import IndexVectors, TermVectors, term_row
 from wordferry.texts import bow
@@ -82,9 +82,7 @@ def create_folder(
     except WordferryError:
         raise
     except OSError as error:
-        if is_full(error, path.absolute()):
-            raise StorageError(f"{path} cannot be made: the disk is full. Nothing is left behind.") from error
-        raise read_only_error(path, error) from error
+        raise StorageError(f"{write_error(path, error)} Nothing is left behind.") from error
 
 
 def check_target(path: Path, overwrite: bool) -> None:

@@ -99,17 +99,12 @@ def _entry(document: Any, number: int) -> Entry:
     else:
         parts = (None, document, None, {})
     given_id, words, label, metadata = parts
-    if not isinstance(words, str | Sequence):
-        if isinstance(words, np.ndarray):
-            words = words.tolist()
-        elif plain_value(words) is None:
-            words = ""  # None, NaN and pandas' NA are texts without words
     identifier = None if given_id is None else checked_id(given_id, where)
     if identifier is not None:
         where = f"{where} ({identifier!r})"
     if label is not None and not isinstance(label, str):
         label = _checked_label(label, where)
-    text, tokenized = _checked_text(words, where)
+    words, text, tokenized = _checked_text(words, where)
     check_encodable(text if label is None else text + label, where)
     values = checked_metadata(metadata, where)
     source = getattr(document, "where", None)
@@ -172,15 +167,16 @@ def _checked_label(value: Any, where: str) -> str | None:
     return label
 
 
-def _checked_text(words: Any, where: str) -> tuple[str, int]:
-    """What is stored of a text, and whether that is the text (0), its tokens (1) or both (2)."""
-    if isinstance(words, KeptText):
-        return json.dumps([words, *words.tokens], ensure_ascii=False), 2
-    if isinstance(words, str):
-        return words, 0
-    if isinstance(words, Mapping) or hasattr(words, "text"):
-        raise InputError(f"{where}: the text must be a str or a list of tokens, got {type(words).__name__}.")
-    return json.dumps(list(document_text(words, where)), ensure_ascii=False), 1
+def _checked_text(given: Any, where: str) -> tuple[str | Sequence[str], str, int]:
+    """A text, what is stored of it, and whether that is the text (0), its tokens (1) or both (2)."""
+    if isinstance(given, KeptText):
+        return given, json.dumps([given, *given.tokens], ensure_ascii=False), 2
+    if isinstance(given, str):
+        return given, given, 0
+    if isinstance(given, Mapping) or hasattr(given, "text"):
+        raise InputError(f"{where}: the text must be a str or a list of tokens, got {type(given).__name__}.")
+    words = document_text(given.tolist() if isinstance(given, np.ndarray) else given, where)
+    return (words, words, 0) if isinstance(words, str) else (words, json.dumps(words, ensure_ascii=False), 1)
 
 
 def check_encodable(text: str, where: str) -> None:

@@ -132,10 +132,9 @@ class Writer:
 
         def action(change: Transaction) -> None:
             terms, every = change.terms, list(words)
-            find = terms.vocabulary.finder
-            terms.look_up(word for word in every if find(word, -1) < 0)
+            terms.look_up(every)
             for word in every:
-                vector = find(word, -1)
+                vector = terms.vocabulary.get(word)
                 if vector >= 0:
                     terms.numbers_of_vectors(np.array([vector]))
                 else:
@@ -177,7 +176,15 @@ class Writer:
                     yield some
 
             change.replace_all(parts())
-            self._forget_words(change, np.concatenate(used), new_graph=rebuild)
+            state, terms = change.state, change.terms
+            terms.store(state)
+            keep = np.zeros(terms.next, dtype=bool)
+            keep[np.concatenate(used)] = True
+            if self._config.base is not None:  # the words of a graph given at creation stay
+                keep[: self._config.base["words"]] = True
+            if terms.keep(state, keep) or rebuild:
+                state["epoch"] += 1
+                change.connection.execute("DELETE FROM meta WHERE key = 'graph'")
             repack(change.connection)
 
         self._transact(action)
@@ -206,18 +213,6 @@ class Writer:
 
         self._transact(action)
         self._counting = None
-
-    def _forget_words(self, change: Transaction, used: Int64Array, *, new_graph: bool) -> None:
-        """Forget words that no document has; the words of a graph given at creation stay."""
-        state, terms = change.state, change.terms
-        terms.store(state)
-        keep = np.zeros(terms.next, dtype=bool)
-        keep[used] = True
-        if self._config.base is not None:
-            keep[: self._config.base["words"]] = True
-        if terms.keep(state, keep) or new_graph:
-            state["epoch"] += 1
-            change.connection.execute("DELETE FROM meta WHERE key = 'graph'")
 
     def _transact(self, action: Callable[[Transaction], None]) -> None:
         facts = {"vocabulary": self._config.vocabulary, "identity": self._catalogue.identity}
