@@ -26,7 +26,7 @@ import numpy.typing as npt
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 from wordferry.base.runtime import Progress
 from wordferry.errors import InputError, VocabularyMismatch, WordferryError
-from wordferry.index.storage.catalogue import Database, sealed
+from wordferry.index.storage.catalogue import SCHEMA, Database, sealed
 from wordferry.texts.coverage import CoverageWarning
 from wordferry.texts.stop_marks import AFTER_MARK, MARK, is_marked
 from wordferry.words.embeddings import Embeddings
@@ -157,45 +157,39 @@ def find_words(connection: Database, numbers: Sequence[int]) -> list[str]:
 class TermDictionary:
     """The dictionary as its one writer sees it; words that came in a transaction are in memory until it is stored."""
 
-    def __init__(
-        self, connection: Database, state: dict[str, Any], vocabulary: Vocabulary, *, whole: bool = False
-    ) -> None:
+    def __init__(self, connection: Database, state: dict[str, Any], vocabulary: Vocabulary) -> None:
         self._connection = connection
         self.vocabulary = vocabulary
+        vectors = read_vectors(connection, state)
         self.number_of_vector = np.full(len(vocabulary), -1, dtype=np.int32)
         """The number of the word of each vector; -1 for one that no document has."""
-        self.stop: list[int] = []
+        self.number_of_vector[vectors.rows] = vectors.numbers
+        self.stop: list[int] = vectors.stop.tolist()
         """The numbers of stop words."""
-        if not whole:
-            vectors = read_vectors(connection, state)
-            self.number_of_vector[vectors.rows] = vectors.numbers
-            self.stop = vectors.stop.tolist()
         self.next = int(state["words"])
         """The number of the next new word."""
         self._numbers: dict[str, int] = {}
         """Words without a vector that were looked up."""
-        self._whole = whole
-        """Whether all words without a vector are among them."""
         self._new: dict[int, tuple[str, int | None]] = {}
 
     @classmethod
     def of_no_index(cls, vocabulary: Vocabulary) -> TermDictionary:
         """An empty dictionary in memory, which is not stored."""
-        return cls(sqlite3.connect(":memory:", factory=Database), {"words": 0}, vocabulary, whole=True)
+        connection = sqlite3.connect(":memory:", factory=Database)
+        connection.executescript(SCHEMA)
+        return cls(connection, TermVectors.of(0, []).facts, vocabulary)
 
     def without_vectors(self) -> dict[str, int]:
         """The numbers of all words without a vector."""
-        if not self._whole:
-            rows = checked_rows(self._connection, self._connection.execute("SELECT * FROM words WHERE vector IS NULL"))
-            self._numbers = {row[1]: row[0] for row in rows} | self._numbers
-            self._whole = True
-        return self._numbers
+        rows = checked_rows(self._connection, self._connection.execute("SELECT * FROM words WHERE vector IS NULL"))
+        new = {word: number for number, (word, vector) in self._new.items() if vector is None}
+        return {row[1]: row[0] for row in rows} | new
 
     def look_up(self, words: Iterable[str]) -> list[str]:
         """Have the numbers of some words at hand; those of them that have neither a vector nor a number."""
         find, known = self.vocabulary.finder, self._numbers
         new = [word for word in dict.fromkeys(words) if find(word, -1) < 0 and word not in known]
-        if new and not self._whole:
+        if new:
             known |= {word: number for number, word in find_terms(self._connection, "word", new)}
             new = [word for word in new if word not in known]
         return new
@@ -204,12 +198,8 @@ class TermDictionary:
         """The number of a word without a vector that was looked up; a new one gets the next."""
         found = self._numbers.get(word)
         if found is None:
-            found = self._numbers[word] = self._add(word, None)
+            found = self._numbers[word] = self.add(word)
         return found
-
-    def forget_numbers(self) -> None:
-        """Forget what was looked up, which takes memory for every word; stored words can be looked up again."""
-        self._numbers, self._whole = {}, False
 
     def numbers_of_vectors(self, rows: npt.NDArray[Any]) -> Int32Array:
         """The numbers of the words of some vectors; new ones get the next, in the order in which they come."""
@@ -219,11 +209,12 @@ class TermDictionary:
         found: Int32Array = self.number_of_vector[rows]
         if len(found) and found.min() < 0:
             for row in dict.fromkeys(rows[found < 0].tolist()):
-                self.number_of_vector[row] = self._add(self.vocabulary[row], row)
+                self.number_of_vector[row] = self.add(self.vocabulary[row], row)
             found = self.number_of_vector[rows]
         return found
 
-    def _add(self, word: str, vector: int | None) -> int:
+    def add(self, word: str, vector: int | None = None) -> int:
+        """Give a word the next number."""
         self._new[self.next] = word, vector
         if is_marked(word):
             self.stop.append(self.next)

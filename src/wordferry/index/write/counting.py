@@ -71,10 +71,9 @@ class Counting:
             return self._by_python(documents)
         counter, next_code = self._kernel(), NO_VECTOR + self.terms.next
         found = counter.count([self._prepared(text) for text in documents], next_code, threads)
+        add = self.terms.add if self.vectors is None else self.terms.number  # which looks words up later
         for word in found.new_words:
-            self.terms.number(word)
-        if self.vectors is None:
-            self.terms.forget_numbers()  # the table of the kernels has them all
+            add(word)
         counted = self._numbered(Counts(found.indptr, found.codes, found.counts))
         self._told = self.terms.next
         return counted

@@ -39,6 +39,7 @@ class Transaction:
         self.state = state
         self.first: int = state["next_number"]
         """The number of the first document that it adds."""
+        self._first_word: int = state["words"]
         self.packer = Packer(connection)
         self.counting = counting
         self.terms = counting.terms
@@ -82,6 +83,8 @@ class Transaction:
 
     def end(self, *, committed: bool) -> None:
         """Remove the segments that it has replaced, or, when it failed, written; who has them mapped keeps them."""
+        if not committed:  # the numbers of new words may be given to others now
+            self._keys.forget(self._first_word)
         for name in self._replaced if committed else self._written:
             shutil.rmtree(self._folder / segments.FOLDER / name, ignore_errors=True)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -60,8 +61,8 @@ class Writer:
         self.coverage = Coverage()
         """Is told of the words of documents."""
         self._threads = 1
-        self._counting: tuple[int, Counting] | None = None
-        """What counts words, and the generation whose words it knows."""
+        self._counting: dict[int, Counting] = {}
+        """What counts words, by the generation whose words it knows."""
         self._keys = WordKeys(config.language)
 
     def add(
@@ -77,17 +78,13 @@ class Writer:
         ids: list[str] = []
         on_empty = on_empty or self._config.on_empty
         check_on_empty(on_empty)
-
-        def action(change: Transaction) -> None:
-            source, done = iter(entries), 0
+        self._threads, source, done = threads, iter(entries), 0
+        with self._changing() as change:
             while chunk := list(islice(source, CHUNK)):
-                ids.extend(self._insert(change, chunk, on_empty, replace=replace))
+                ids += self._insert(change, chunk, on_empty, replace=replace)
                 done += len(chunk)
                 report(done)
             change.publish()
-
-        self._threads = threads
-        self._transact(action)
         return ids
 
     def fill(
@@ -103,19 +100,17 @@ class Writer:
         filled = filled if resume else Filled()
         filled.skip(source, report)
         self._threads = threads
-
-        def action(change: Transaction) -> None:
-            left, found = step, filled
-            while left and (chunk := list(islice(source, min(CHUNK, left)))):
-                found = found.after(chunk, len(self._insert(change, chunk, self._config.on_empty)))
-                left -= len(chunk)
-                report(found.documents)
-            change.publish()
-            change.connection.set_meta(META, asdict(found) | {"done": left > 0})
-
         while not filled.done:
+            left, found = step, filled
             try:
-                self._transact(action)
+                with self._changing() as change:
+                    while left and (chunk := list(islice(source, min(CHUNK, left)))):
+                        found = found.after(chunk, len(self._insert(change, chunk, self._config.on_empty)))
+                        left -= len(chunk)
+                        report(found.documents)
+                    change.publish()
+                    found = replace(found, done=left > 0)
+                    change.connection.set_meta(META, asdict(found))
             except InputError as error:
                 if not filled.stored:
                     raise
@@ -124,13 +119,12 @@ class Writer:
                     f"{text} The {filled.stored} documents of earlier steps are stored; go on after them with "
                     "resume=True."
                 ) from error
-            filled = Filled.read(self._catalogue)
+            filled = found
         return filled.stored
 
     def number_words(self, words: Iterable[str]) -> None:
         """Number words before documents bring them, so that all shards of a collection do it alike."""
-
-        def action(change: Transaction) -> None:
+        with self._changing() as change:
             terms, every = change.terms, list(words)
             terms.look_up(every)
             for word in every:
@@ -140,8 +134,6 @@ class Writer:
                 else:
                     terms.number(word)
 
-        self._transact(action)
-
     def delete(
         self, ids: list[str], *, missing_ok: bool, check: Callable[[Callable[[str], Document | None]], object] = id
     ) -> int:
@@ -150,23 +142,18 @@ class Writer:
         ``check`` is given a look-up of documents by id, within the transaction, and may refuse to go on.
         """
         count = 0
-
-        def action(change: Transaction) -> None:
-            nonlocal count
+        with self._changing() as change:
             check(lambda identifier: read_document(change.connection, identifier))
             for identifier in dict.fromkeys(ids):
                 if self._remove(change, identifier):
                     count += 1
                 elif not missing_ok:
                     raise NotFound(f"{self._catalogue.folder} has no document {identifier!r}. Nothing was deleted.")
-
-        self._transact(action)
         return count
 
     def compact(self, *, rebuild: bool) -> None:
         """Write all live documents into as few segments as possible, and drop words that none of them has."""
-
-        def action(change: Transaction) -> None:
+        with self._changing() as change:
             bags = self._count_all(change) if rebuild else self._live(change.connection)
             used: list[Int64Array] = [np.zeros(0, dtype=np.int64)]
 
@@ -186,15 +173,12 @@ class Writer:
                 state["epoch"] += 1
                 change.connection.execute("DELETE FROM meta WHERE key = 'graph'")
             repack(change.connection)
-
-        self._transact(action)
-        self._counting = None
+        self._counting = {}
         self._catalogue.vacuum()
 
     def revector(self, embeddings: Embeddings, config: Config, source: VectorSource | None = None) -> None:
         """Give the words of the index other vectors; the documents are not split again."""
-
-        def action(change: Transaction) -> None:
+        with self._changing() as change:
             connection, state = change.connection, change.state
             vocabulary, state["made"] = embeddings.vocabulary, 0
             connection.execute("DELETE FROM vectors")
@@ -210,47 +194,41 @@ class Writer:
             state |= terms.facts | {"epoch": state["epoch"] + 1, "fingerprint": config.fingerprint}
             connection.execute("DELETE FROM meta WHERE key = 'graph'")
             connection.set_meta("config", asdict(config))
+        self._counting = {}
 
-        self._transact(action)
-        self._counting = None
-
-    def _transact(self, action: Callable[[Transaction], None]) -> None:
+    @contextmanager
+    def _changing(self) -> Iterator[Transaction]:
+        """A change, which is on the disk at the end, or nothing of it."""
         facts = {"vocabulary": self._config.vocabulary, "identity": self._catalogue.identity}
         change: Transaction | None = None
-        words = 0
         try:
             with self._catalogue.writing() as connection:
                 state: State = connection.meta("state")
-                words = state["words"]
-                counting = self._know_words(connection, state)
+                known, self._counting = self._counting, {}
+                counting = known.get(state["generation"]) or self._know_words(connection, state)
                 change = Transaction(connection, state, counting, facts, self._keys)
-                action(change)
+                if counting.vectors is not None:
+                    counting.vectors.progress = self.vector_progress
+                yield change
                 counting.terms.store(state)
                 if counting.vectors is not None:
                     counting.vectors.store(connection, state)
                 state["generation"] += 1
                 connection.set_meta("state", state)
         except BaseException:
-            self._counting = None
-            self._keys.forget(words)  # the numbers of new words may be given to others now
             if change is not None:
                 change.end(committed=False)
             raise
-        self._counting = state["generation"], counting
+        self._counting = {state["generation"]: counting}
         change.end(committed=True)
 
     def _know_words(self, connection: Database, state: State) -> Counting:
         """What counts words, and knows those of a state."""
-        if self._counting is None or self._counting[0] != state["generation"]:
-            vocabulary, made, vectors = self._vectors.read(connection, state).vocabulary, None, self._vectors
-            if isinstance(vectors, MadeVectors):
-                vocabulary = GrowingVocabulary(vectors.embeddings.stored.vocabulary)
-                made = NewVectors(lambda: vectors.source, vocabulary)
-            terms = TermDictionary(connection, state, vocabulary)
-            self._counting = state["generation"], Counting(terms, self._tokenizer, made)
-        if (made := self._counting[1].vectors) is not None:
-            made.progress = self.vector_progress
-        return self._counting[1]
+        vocabulary, made, vectors = self._vectors.read(connection, state).vocabulary, None, self._vectors
+        if isinstance(vectors, MadeVectors):
+            vocabulary = GrowingVocabulary(vectors.embeddings.stored.vocabulary)
+            made = NewVectors(lambda: vectors.source, vocabulary)
+        return Counting(TermDictionary(connection, state, vocabulary), self._tokenizer, made)
 
     def _insert(self, change: Transaction, chunk: list[Entry], on_empty: str, *, replace: bool = False) -> list[str]:
         """Documents of a chunk into the catalogue and to the segments; the ids stored."""
