@@ -14,21 +14,13 @@ import sqlite3
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from wordferry.base.runtime import logger
-from wordferry.errors import (
-    FormatError,
-    InputError,
-    LockedError,
-    NotFound,
-    ReplacedError,
-    StorageError,
-    WordferryError,
-)
+from wordferry.errors import FormatError, LockedError, NotFound, ReplacedError, StorageError, WordferryError
 
 FILE = "catalogue.sqlite"
 FORMAT = 4
@@ -87,17 +79,13 @@ def stamp_of(file: Path) -> tuple[int, ...] | None:
 
     None where there is a write-ahead log, which is there as long as anybody with the right to write has it open.
     """
-    log = file.with_name(f"{file.name}-wal")
-    try:
-        if log.stat().st_size > 0 or file.with_name(f"{file.name}-shm").exists():
+    with suppress(FileNotFoundError):
+        if file.with_name(f"{FILE}-wal").stat().st_size > 0 or file.with_name(f"{FILE}-shm").exists():
             return None
-    except FileNotFoundError:
-        pass
-    try:
+    with suppress(FileNotFoundError):
         facts = file.stat()
-    except FileNotFoundError:
-        return 0, 0, 0, 0
-    return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+        return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+    return ()
 
 
 class Database(sqlite3.Connection):
@@ -174,11 +162,12 @@ class Catalogue:
         if not self.file.is_file():
             raise FormatError(f"{folder} is not a wordferry index: it has no {FILE}.")
         self.read_only = not (os.access(folder, os.W_OK) and os.access(self.file, os.W_OK))
-        self._place = self._file_number()
+        self._facts = os.stat(self.file)
+        """What tells the file from all others that are there while a connection has it open."""
         self.identity = ""
         """A name that no other index has."""
         with self.reading() as connection:
-            check_header(connection)
+            _check_header(connection)
             self.identity = connection.meta("identity")
             if self.identity is None:
                 raise FormatError(f"{self.file} is damaged: the entry 'identity' is missing.")
@@ -238,15 +227,10 @@ class Catalogue:
             raise StorageError(f"The index {self.folder} was opened in another process. Open it again in this one.")
         self._check_place()
 
-    def _file_number(self) -> tuple[int, int]:
-        """What tells the file from all others that are there while a connection has it open."""
-        facts = os.stat(self.file)
-        return facts.st_dev, facts.st_ino
-
     def _check_place(self) -> None:
         """Refuse to go on when the path names another index than the one that was opened, or none."""
         try:
-            same = self._file_number() == self._place
+            same = os.path.samestat(os.stat(self.file), self._facts)
         except OSError:
             same = False
         if not same:
@@ -276,9 +260,6 @@ class Catalogue:
             if connection is not None:
                 self._check_unchanged(connection)
             raise self._explain(error) from error
-        except InputError as error:  # about what was asked, unless it says that what was read is damaged
-            sound = not isinstance(error, FormatError)
-            raise
         except UnicodeDecodeError as error:  # in a text, or in the message about a broken one
             raise FormatError(f"{self.file} is damaged: {error}. Restore the index from a copy.") from error
         finally:
@@ -355,7 +336,7 @@ class Catalogue:
         self._writer = None
 
 
-def check_header(connection: Database) -> None:
+def _check_header(connection: Database) -> None:
     """Refuse a file of another program or of another format."""
     file = connection.file
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:

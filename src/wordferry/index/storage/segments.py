@@ -264,7 +264,6 @@ def remove_orphans(folder: Path, kept: set[str], prefix: str = "") -> None:
 
     Only for the holder of the lock.
     """
-    if folder.is_dir():
-        for entry in folder.iterdir():
-            if entry.is_dir() and entry.name not in kept and entry.name.startswith(prefix):
-                shutil.rmtree(entry, ignore_errors=True)
+    for entry in folder.glob(f"{prefix}*"):
+        if entry.is_dir() and entry.name not in kept:
+            shutil.rmtree(entry, ignore_errors=True)

@@ -67,9 +67,9 @@ class Snapshot:
     segments: tuple[Segment, ...]
     state: dict[str, Any]
     """What the catalogue says of the whole."""
-    weights: StoredWeights | None = None
+    weights: StoredWeights | None
     """What words and documents weighed in this state or an earlier one."""
-    fields: frozenset[str] = frozenset()
+    fields: frozenset[str]
     """Fields that documents of other shards have."""
     _masks: OrderedDict[Any, BoolArray] = field(default_factory=OrderedDict)
     _mutex: Lock = field(default_factory=Lock)
@@ -173,9 +173,7 @@ class OpenState(NamedTuple):
 class Snapshots:
     """Loads the snapshot of a transaction, reusing what earlier ones have mapped already."""
 
-    def __init__(
-        self, folder: Path, fingerprint: str, vectors: IndexVectors, fields: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, folder: Path, fingerprint: str, vectors: IndexVectors, fields: frozenset[str]) -> None:
         self._folder = folder
         self._vectors = vectors
         self._fingerprint = fingerprint

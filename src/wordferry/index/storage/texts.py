@@ -16,6 +16,7 @@ import zlib
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -243,17 +244,11 @@ def repack(connection: Database) -> None:
 
 def _loose(connection: Database, firsts: list[int]) -> Iterator[list[Text]]:
     """Runs of documents whose texts are in their own rows, cut where packs begin; short runs stay as they are."""
-    query = (
-        "SELECT number, text, label, metadata FROM documents WHERE text IS NOT NULL AND number > ? "
-        f"ORDER BY number LIMIT {_RUN}"
-    )
-    after = -1
-    while rows := connection.execute(query, (after,)).fetchall():
-        between = bisect_right(firsts, rows[0][0])
-        run = [row for row in rows if bisect_right(firsts, row[0]) == between]
-        if len(run) >= FEWEST:
-            yield run
-        after = run[-1][0]
+    query = "SELECT number, text, label, metadata FROM documents WHERE text IS NOT NULL ORDER BY number"
+    for _, between in groupby(connection.execute(query), lambda row: bisect_right(firsts, row[0])):
+        while run := list(islice(between, _RUN)):
+            if len(run) >= FEWEST:
+                yield run
 
 
 def all_documents(connection: Database) -> Iterator[tuple[Any, ...]]:

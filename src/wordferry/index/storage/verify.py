@@ -6,6 +6,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from wordferry.base.frames import Facts
 from wordferry.encoders.codes import scales_of
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.config import Config
+from wordferry.index.storage import terms
 from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, FORMAT, Catalogue, Database, translate
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
@@ -27,16 +29,6 @@ from wordferry.index.storage.snapshot import OpenState, read_buffer
 from wordferry.index.storage.stems import NAMES as STEMS
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.stored_weights import StoredWeights
-from wordferry.index.storage.terms import (
-    IndexVectors,
-    MadeVectors,
-    TermRow,
-    TermVectors,
-    checked_rows,
-    find_words,
-    read_stop_words,
-    read_vectors,
-)
 from wordferry.index.storage.texts import Unpacker, dictionary
 
 
@@ -91,7 +83,7 @@ class Stats(Facts):
 class Checker:
     """Runs the checks and collects what is wrong."""
 
-    def __init__(self, catalogue: Catalogue, config: Config, vectors: IndexVectors, graphs: Graphs) -> None:
+    def __init__(self, catalogue: Catalogue, config: Config, vectors: terms.IndexVectors, graphs: Graphs) -> None:
         self.catalogue, self.config, self.vectors, self.graphs = catalogue, config, vectors, graphs
         self.file, self.folder = catalogue.file, catalogue.folder
         self.problems: list[str] = []
@@ -103,13 +95,12 @@ class Checker:
 
     def run(self) -> Verification:
         """All checks; FormatError lists everything that is wrong."""
-        found: Verification | None = None
         with self.catalogue.reading() as connection:
             try:
                 found = self._check_all(connection)
             except sqlite3.Error as error:
                 self.problems.append(str(translate(error, self.file)))
-        if self.problems or found is None:
+        if self.problems:
             raise FormatError("The index is damaged. " + " | ".join(self.problems))
         return found
 
@@ -138,7 +129,7 @@ class Checker:
         self._hold(not missing, f"{self.file} is damaged: the entries {missing} are missing.")
         state = entries.get("state") or {}
         numbers = self._check_documents(connection)
-        stop = self._attempt(read_stop_words, connection, sys.maxsize)
+        stop = self._attempt(terms.read_stop_words, connection, sys.maxsize)
         stop = np.zeros(0, np.int64) if stop is None else stop
         segmented, pairs = [np.zeros(0, dtype=np.int64)], 0
         for row in connection.execute("SELECT * FROM segments ORDER BY first"):
@@ -194,7 +185,7 @@ class Checker:
         stored = rows.stems
         if stored is None or stored.edition != self._keys.edition:
             return True
-        again = self._keys.stems(rows, partial(find_words, connection))
+        again = self._keys.stems(rows, partial(terms.find_words, connection))
         return all(np.array_equal(getattr(stored, name), getattr(again, name)) for name in STEMS)
 
     def _use(self, bags: Bags) -> None:
@@ -215,15 +206,15 @@ class Checker:
         agree = np.array_equal(live, documents)
         self._hold(agree, f"{self.file}: {lost} documents have no bag of words, {extra} bags have no document.")
 
-    def _check_words(self, connection: Database, state: dict[str, Any]) -> TermVectors | None:
+    def _check_words(self, connection: Database, state: dict[str, Any]) -> terms.TermVectors | None:
         """Every row of the dictionary, and that it has every word that documents have."""
-        if isinstance(self.vectors, MadeVectors):
+        if isinstance(self.vectors, terms.MadeVectors):
             blocks = self.vectors.blocks
             self._attempt(lambda: list(blocks(connection, 0, state["made"])))
         embeddings = self._attempt(self.vectors.read, connection, state)
         vocabulary = (embeddings or self.vectors.embeddings).vocabulary
         query = connection.execute("SELECT * FROM words ORDER BY number")
-        rows: list[TermRow] = self._attempt(lambda: list(checked_rows(connection, query))) or []
+        rows = self._attempt(lambda: list(terms.checked_rows(connection, query))) or []
         for number, word, vector, _ in rows:
             right = vocabulary.get(word) < 0 if vector is None else vocabulary.get(word) == vector
             if not right or not 0 <= number < state.get("words", 0):
@@ -232,14 +223,14 @@ class Checker:
         listed = np.array([row[0] for row in rows], dtype=np.int64)
         every = np.isin(np.concatenate(self._used), listed).all()
         self._hold(every, f"{self.file}: documents have words that are not listed.")
-        found: TermVectors | None = self._attempt(read_vectors, connection, state) if state else None
+        found: terms.TermVectors | None = self._attempt(terms.read_vectors, connection, state) if state else None
         return found
 
-    def _check_graph(self, stored: Any, state: dict[str, Any], words: TermVectors | None) -> int:
+    def _check_graph(self, stored: Any, state: dict[str, Any], words: terms.TermVectors | None) -> int:
         covered, rows = 0, np.zeros(0, np.int64) if words is None else words.rows
-        for record in (self.config.base, stored):
-            current = record is not None and (record is self.config.base or record["epoch"] == state.get("epoch"))
-            if record is not None and current and record["words"] <= len(rows):
+        current = stored if stored and stored["epoch"] == state.get("epoch") else None
+        for record in (self.config.base, current):
+            if record is not None and record["words"] <= len(rows):
                 load = partial(self.graphs.load, record, rows[: record["words"]], compare=True)
                 covered = record["words"] if self._attempt(load) is not None else covered
         return int(covered)
@@ -258,10 +249,8 @@ def files_bytes(files: Iterable[Path]) -> int:
     """Bytes of some files, of which a writer may remove one in this moment."""
     total = 0
     for file in files:
-        try:
+        with suppress(FileNotFoundError):
             total += file.stat().st_size if file.is_file() else 0
-        except FileNotFoundError:
-            continue
     return total
 
 

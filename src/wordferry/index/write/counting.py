@@ -31,12 +31,8 @@ class CountedDocuments:
     """Tokens of each document that are no stop words."""
     known: Int64Array
     """Tokens of each document that have a vector."""
-
-    @property
-    def empty(self) -> BoolArray:
-        """Whether a document has no word at all."""
-        found: BoolArray = np.diff(self.bags.indptr) == 0
-        return found
+    empty: BoolArray
+    """Whether a document has no word at all."""
 
 
 class Counting:
@@ -123,4 +119,4 @@ class Counting:
         tokens, known = (
             bags._replace(counts=np.where(some, rows.counts, 0)).totals for some in (~is_stop[words], has_vector)
         )
-        return CountedDocuments(bags, tokens, known)
+        return CountedDocuments(bags, tokens, known, np.diff(bags.indptr) == 0)

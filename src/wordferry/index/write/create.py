@@ -176,16 +176,9 @@ def choose_words(
 
 def _code(language: str | None) -> str | None:
     """The code of a language that has a tokenizer; None for one that has stems alone."""
-    if language is None or language == NO_LANGUAGE:
-        return None
-    if language in _VARIANTS:
-        return _VARIANTS[language]
-    try:
-        return language_code(language)
-    except InputError:
-        if language in stem_languages():
-            return None
-        raise
+    if language is None or (language in stem_languages() and language not in LANGUAGES.values()):
+        return _VARIANTS.get(str(language))
+    return language_code(language)
 
 
 def _stems_of(code: str) -> str:

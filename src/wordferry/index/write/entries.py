@@ -61,7 +61,8 @@ def entries(documents: Any, fields: Fields | None = None, vectors: Any = None) -
     wanted = fields or Fields()
     if isinstance(vectors, str):
         wanted, vectors = replace(wanted, vector=vectors), None
-    if isinstance(documents, str | Record) or _is_document(documents, wanted):
+    text = documents.get(wanted.text) if isinstance(documents, Mapping) else None  # which no table of columns has
+    if isinstance(documents, str | Record) or isinstance(text, str):
         raise InputError("Expected a list of documents, got one document. Put it in a list: [document].")
     documents = table_records(documents, wanted) if is_table(documents) else as_documents(documents)
     if not isinstance(documents, Iterable):
@@ -78,11 +79,6 @@ def entries(documents: Any, fields: Fields | None = None, vectors: Any = None) -
         yield entry
     if next(rows, None) is not None:
         raise InputError(f"There are {count} documents, and more vectors than that. Nothing was added.")
-
-
-def _is_document(value: Any, fields: Fields) -> bool:
-    """A mapping that is one document, and no table of columns."""
-    return isinstance(value, Mapping) and isinstance(value.get(fields.text), str)
 
 
 def _entry(document: Any, number: int) -> Entry:

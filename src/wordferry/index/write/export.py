@@ -46,9 +46,9 @@ def _row(document: Document, own: Fields) -> dict[str, Any]:
     row[own.text] = document.text if isinstance(document.text, str) else list(document.text)
     if isinstance(document.text, KeptText):
         row["tokens"] = list(document.text.tokens)
+    named = {own.id: "id", own.text: "text", own.label: "label", own.vector: "vectors"}
     for key, value in document.metadata.items():
-        if key in (own.id, own.text, own.label, own.vector):
-            what = {own.id: "id", own.text: "text", own.label: "label", own.vector: "vectors"}[key]
+        if what := named.get(key):
             raise InputError(
                 f"The metadata of document {document.id!r} has a field {key!r} of its own. Give the {what} another "
                 f"name with {what}=, here and when the file is read."

@@ -44,11 +44,7 @@ class Writer:
     """The one who holds the lock: adds, deletes and compacts."""
 
     def __init__(
-        self,
-        catalogue: Catalogue,
-        config: Config,
-        vectors: IndexVectors,
-        encoder: Callable[[], Encoder | None] = lambda: None,
+        self, catalogue: Catalogue, config: Config, vectors: IndexVectors, encoder: Callable[[], Encoder | None]
     ) -> None:
         self._catalogue = catalogue
         self._encoder = encoder
@@ -176,7 +172,7 @@ class Writer:
         self._counting = {}
         self._catalogue.vacuum()
 
-    def revector(self, embeddings: Embeddings, config: Config, source: VectorSource | None = None) -> None:
+    def revector(self, embeddings: Embeddings, config: Config, source: VectorSource | None) -> None:
         """Give the words of the index other vectors; the documents are not split again."""
         with self._changing() as change:
             connection, state = change.connection, change.state
@@ -404,11 +400,7 @@ class Filled:
     def read(cls, catalogue: Catalogue) -> Filled:
         """What the catalogue says."""
         with catalogue.reading() as connection:
-            found = connection.meta(META)
-        try:
-            return cls(**(found or {}))
-        except TypeError:
-            raise FormatError(f"{catalogue.file} is damaged: the entry {META!r} is not what was written.") from None
+            return cls(**(connection.meta(META) or {}))
 
     def after(self, chunk: list[Entry], stored: int) -> Filled:
         """After some more documents."""
