@@ -167,7 +167,17 @@ class Catalogue:
         self.identity = ""
         """A name that no other index has."""
         with self.reading() as connection:
-            _check_header(connection)
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+                raise FormatError(
+                    f"{self.file} is not the catalogue of a wordferry index, or its first bytes are damaged."
+                )
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version != FORMAT:
+                raise FormatError(
+                    f"{folder} is an index in format {version}; this version of wordferry reads format {FORMAT}. Use "
+                    "the version that wrote it (its documents come out with wordferry index export), or upgrade with: "
+                    "pip install -U wordferry"
+                )
             self.identity = connection.meta("identity")
             if self.identity is None:
                 raise FormatError(f"{self.file} is damaged: the entry 'identity' is missing.")
@@ -259,7 +269,7 @@ class Catalogue:
             self._check_place()  # what looks like a failing disk may be a folder that is being removed
             if connection is not None:
                 self._check_unchanged(connection)
-            raise self._explain(error) from error
+            raise translate(error, self.file, read_only=self.read_only) from error
         except UnicodeDecodeError as error:  # in a text, or in the message about a broken one
             raise FormatError(f"{self.file} is damaged: {error}. Restore the index from a copy.") from error
         finally:
@@ -290,15 +300,6 @@ class Catalogue:
                 self._idle.append(connection)
                 return
         connection.close()
-
-    def _explain(self, error: sqlite3.Error) -> WordferryError:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if self.read_only and code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
-            return StorageError(
-                f"{self.file} has changes in {FILE}-wal that a writer left behind, and the folder is read-only. Open "
-                "it once where it can be written (wordferry index info), then use it read-only."
-            )
-        return translate(error, self.file)
 
     @contextmanager
     def writing(self) -> Iterator[Database]:
@@ -336,20 +337,6 @@ class Catalogue:
         self._writer = None
 
 
-def _check_header(connection: Database) -> None:
-    """Refuse a file of another program or of another format."""
-    file = connection.file
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise FormatError(f"{file} is not the catalogue of a wordferry index, or its first bytes are damaged.")
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version != FORMAT:
-        raise FormatError(
-            f"{file.parent} is an index in format {version}; this version of wordferry reads format {FORMAT}. Use the "
-            "version that wrote it (its documents come out with wordferry index export), or upgrade with: "
-            "pip install -U wordferry"
-        )
-
-
 def id_sum(ids: Iterable[str]) -> int:
     """A sum over ids that any lost, doubled or changed one changes: the state keeps that over all of them."""
     return sum(zlib.crc32(identifier.encode("utf-8")) for identifier in ids)
@@ -380,9 +367,14 @@ _DAMAGE = (
 _SCHEMA_LOST = re.compile("no such (table|column|index)|malformed|unsupported file format|schema")
 
 
-def translate(error: sqlite3.Error, file: Path) -> WordferryError:
+def translate(error: sqlite3.Error, file: Path, *, read_only: bool = False) -> WordferryError:
     """What an error of the database means for the user of the index."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if read_only and code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
+        return StorageError(
+            f"{file} has changes in {FILE}-wal that a writer left behind, and the folder is read-only. Open "
+            "it once where it can be written (wordferry index info), then use it read-only."
+        )
     if code == sqlite3.SQLITE_FULL:
         return StorageError(
             f"{file.parent}: the disk is full. Nothing of this call was stored; what was there is safe."

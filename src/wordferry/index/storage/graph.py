@@ -8,7 +8,6 @@ start a new numbering.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -38,9 +37,7 @@ class Graphs:
     ``vouched`` is the fingerprint of the embeddings where their bytes were held to it when they were opened.
     """
 
-    def __init__(
-        self, folder: Path, vectors: IndexVectors, r: int, base: Record | None, vouched: str | None = None
-    ) -> None:
+    def __init__(self, folder: Path, vectors: IndexVectors, r: int, base: Record | None, vouched: str | None) -> None:
         self._vouched = vouched
         self._folder = folder / GRAPH
         self._vectors = vectors
@@ -49,7 +46,7 @@ class Graphs:
         self._base = base
         self._mutex = Lock()
         self._searched = False
-        self._known: OrderedDict[tuple[int, int], RelatedWords] = OrderedDict()
+        self._known: dict[tuple[int, int], RelatedWords] = {}
 
     def get(
         self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None = None
@@ -57,12 +54,12 @@ class Graphs:
         """The related words of exactly these words (rows of the embeddings, in the index's order)."""
         with self._mutex:
             key = (epoch, len(words))
-            found = self._known.get(key)
+            found = self._known.pop(key, None)
             if found is None:
-                found = self._known[key] = self._make(words, epoch, stored, progress)
-                while len(self._known) > _KEPT:
-                    self._known.popitem(last=False)
-            self._known.move_to_end(key)
+                found = self._make(words, epoch, stored, progress)
+            self._known[key] = found  # the last: those that were asked for longest ago go first
+            while len(self._known) > _KEPT:
+                del self._known[next(iter(self._known))]
             return found
 
     def get_to_search(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords:
@@ -134,11 +131,11 @@ def check_related(related: Any, embeddings: Embeddings) -> tuple[int, RelatedWor
         return whole_number(related, "related", of="related words"), None
     if not isinstance(related, RelatedWords):
         raise InputError(f"related must be a RelatedWords, a number r, or None; got {type(related).__name__}.")
-    if related.fingerprint == embeddings.fingerprint:
-        return related.r, related
-    ids = embeddings.vocabulary.ids(related.vocabulary)
-    if (ids < 0).any() or embeddings.restrict(ids).fingerprint != related.fingerprint:
-        raise VocabularyMismatch(
-            "related= was built from other vectors than embeddings=. Build it again: RelatedWords.build(embeddings)."
-        )
+    if related.fingerprint != embeddings.fingerprint:
+        ids = embeddings.vocabulary.ids(related.vocabulary)
+        if (ids < 0).any() or embeddings.restrict(ids).fingerprint != related.fingerprint:
+            raise VocabularyMismatch(
+                "related= was built from other vectors than embeddings=. Build it again: "
+                "RelatedWords.build(embeddings)."
+            )
     return related.r, related

@@ -17,7 +17,7 @@ from wordferry.base.arrays import Counts, Float32Array, Int64Array
 from wordferry.base.lazy import shutil
 from wordferry.encoders.codes import Codes
 from wordferry.errors import FormatError, StorageError, WordferryError
-from wordferry.index.storage.catalogue import Database, sealed
+from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.columns import Columns
 from wordferry.index.storage.lock import write_error
 from wordferry.index.storage.stems import NAMES as STEMS
@@ -112,10 +112,6 @@ class Segment(NamedTuple):
     def listed(cls, connection: Database) -> list[Segment]:
         """Those of a catalogue, in the order of their documents."""
         return [cls.of(row, connection) for row in connection.execute("SELECT * FROM segments ORDER BY first")]
-
-    def list_in(self, connection: Database) -> None:
-        """Put it into the catalogue."""
-        connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", sealed(*self))
 
     def read(self, folder: Path, *, verify: bool | None = None) -> SegmentRows:
         """Map the arrays. ``verify`` compares every byte with its checksum first; None does so for small segments."""

@@ -119,10 +119,8 @@ class Snapshot:
     @property
     def pairs(self) -> int:
         """Distinct (word, document) pairs of the documents that are not deleted."""
-        lengths = [np.diff(part.bags.indptr) for part in self.parts]
-        if self.alive is None or not lengths:
-            return sum(int(some.sum()) for some in lengths)
-        return int(np.concatenate(lengths)[self.alive].sum())
+        lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.bags.indptr) for part in self.parts)])
+        return int((lengths if self.alive is None else lengths[self.alive]).sum())
 
     def rows(self, mask: BoolArray | None, start: int = 0) -> Int64Array:
         """The rows from ``start`` on that a mask allows; None allows every one."""

@@ -75,9 +75,8 @@ class StoredWeights(NamedTuple):
         config, arrays = found.config, found.arrays
         numbers, rows = (arrays[name].astype(np.int64) for name in ("vector_words", "vector_rows"))
         vectors = TermVectors(config["words"], numbers, rows)
-        names, own = record["segments"], {name: np.asarray(array) for name, array in arrays.items()}
-        documents = {name: (own[f"sums_{i}"], own[f"norms_{i}"]) for i, name in enumerate(names)}
-        return cls(config, own["weights"], own["frequencies"], vectors, documents)
+        documents = {name: (arrays[f"sums_{i}"], arrays[f"norms_{i}"]) for i, name in enumerate(record["segments"])}
+        return cls(config, arrays["weights"], arrays["frequencies"], vectors, documents)
 
     def is_of(self, state: dict[str, Any]) -> bool:
         """Whether a state has the documents and words of the one that weights were stored for."""

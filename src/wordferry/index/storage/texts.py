@@ -236,19 +236,14 @@ def repack(connection: Database) -> None:
         if len(kept) < len(every):
             connection.execute("DELETE FROM packs WHERE first = ?", (first,))
             packer.put(kept)
-    for run in _loose(connection, [first for first, _ in packs]):
-        packer.put(run)
-        change = "UPDATE documents SET text = NULL, label = NULL, metadata = NULL WHERE number = ?"
-        connection.executemany(change, [(text[0],) for text in run])
-
-
-def _loose(connection: Database, firsts: list[int]) -> Iterator[list[Text]]:
-    """Runs of documents whose texts are in their own rows, cut where packs begin; short runs stay as they are."""
+    firsts = [first for first, _ in packs]
     query = "SELECT number, text, label, metadata FROM documents WHERE text IS NOT NULL ORDER BY number"
     for _, between in groupby(connection.execute(query), lambda row: bisect_right(firsts, row[0])):
         while run := list(islice(between, _RUN)):
-            if len(run) >= FEWEST:
-                yield run
+            if len(run) >= FEWEST:  # shorter runs between packs stay as they are
+                packer.put(run)
+                change = "UPDATE documents SET text = NULL, label = NULL, metadata = NULL WHERE number = ?"
+                connection.executemany(change, [(text[0],) for text in run])
 
 
 def all_documents(connection: Database) -> Iterator[tuple[Any, ...]]:

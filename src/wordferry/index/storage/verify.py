@@ -150,9 +150,8 @@ class Checker:
         count = state.get("documents", len(numbers))
         right = not state or (count == len(numbers) and numbers.max(initial=-1) < state["next_number"])
         self._hold(right, f"{self.file}: the number of documents is {len(numbers)}, the state says {count}.")
-        size = files_bytes(self.folder.rglob("*"))
-        pairs += buffer.pairs
-        return Verification(len(numbers), len(segmented) - 1, pairs, state.get("words", 0), covered, size)
+        counts = len(numbers), len(segmented) - 1, pairs + buffer.pairs, state.get("words", 0)
+        return Verification(*counts, covered, files_bytes(self.folder.rglob("*")))
 
     def _check_documents(self, connection: Database) -> Int64Array:
         numbers, whole = [], Unpacker(connection)

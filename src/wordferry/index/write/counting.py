@@ -59,8 +59,7 @@ class Counting:
         if self.vectors is not None:
             documents = [marked_words(document, self._tokenizer) for document in documents]
             new = self.terms.look_up(word for words in documents for word in words if not is_marked(word))
-            rows = self.vectors.make(new) if new else {}
-            if rows and self._counter is not None:
+            if new and (rows := self.vectors.make(new)) and self._counter is not None:
                 self._counter.add(rows)
         self._seen += len(documents)
         if self._counter is None and (len(documents) < MANY or self._seen < self.terms.next // _WORDS):

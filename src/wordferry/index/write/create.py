@@ -114,7 +114,8 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         meta: dict[str, Any] = {}
         words: list[str] = []
         if start is not None:
-            meta["graph"] = values["base"] = Graphs(folder, IndexVectors(embeddings), config.r, None).save(start, 0)
+            graphs = Graphs(folder, IndexVectors(embeddings), config.r, None, None)
+            meta["graph"] = values["base"] = graphs.save(start, 0)
             words = list(start.vocabulary)
         vectors = embeddings.vocabulary.ids(words).tolist()
         rows = [term_row(number, word, row) for number, (word, row) in enumerate(zip(words, vectors, strict=True))]

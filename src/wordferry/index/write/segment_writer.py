@@ -22,8 +22,6 @@ BUFFER = 1000
 """Fewer new documents than this wait in the catalogue; more become a segment."""
 SEGMENT = 262_144
 """Documents of the largest segment that is made: four blocks of its lists."""
-State = dict[str, Any]
-"""What the catalogue says of the whole."""
 
 
 class Transaction:
@@ -33,7 +31,7 @@ class Transaction:
     """
 
     def __init__(
-        self, connection: Database, state: State, counting: Counting, config: dict[str, Any], keys: WordKeys
+        self, connection: Database, state: dict[str, Any], counting: Counting, config: dict[str, Any], keys: WordKeys
     ) -> None:
         self.connection = connection
         self.state = state
@@ -51,14 +49,9 @@ class Transaction:
         self._written: list[str] = []
         self._replaced: list[str] = []
 
-    @property
-    def _waiting(self) -> int:
-        """How many of its documents are in no segment yet."""
-        return sum(map(len, self._parts))
-
     def take(self, bags: Bags, fields: Iterable[dict[str, Any]]) -> None:
         """Accept bags whose numbers follow all earlier ones, and their metadata; a full segment is written at once."""
-        if self._waiting + len(bags) > SEGMENT:
+        if sum(map(len, self._parts)) + len(bags) > SEGMENT:
             self._write()
         self._parts.append(narrowed(bags))
         self._fields.put(fields)
@@ -66,20 +59,26 @@ class Transaction:
     def publish(self) -> None:
         """Put what is left where it belongs by its size."""
         buffered = self.connection.execute("SELECT count(*) FROM buffer").fetchone()[0]
-        if self._waiting + buffered >= BUFFER:
+        if sum(map(len, self._parts)) + buffered >= BUFFER:
             self._write()
             return
         for bags in self._parts:
-            self.connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?, ?)", _buffer_rows(bags))
+            for i, number in enumerate(bags.numbers.tolist()):
+                span = slice(bags.indptr[i], bags.indptr[i + 1])
+                codes = None if bags.codes is None else bags.codes.codes[i].tobytes()
+                words, counts = (values[span].astype("<i4").tobytes() for values in (bags.words, bags.counts))
+                row = sealed(number, words, counts, codes)
+                self.connection.execute("INSERT INTO buffer VALUES(?, ?, ?, ?, ?)", row)
 
     def replace_all(self, parts: Iterable[Bags]) -> None:
         """Let these bags be all there is: compaction. They are taken as they come, so only a segment is held."""
-        self._replaced += [row[0] for row in self.connection.execute("SELECT name FROM segments")]
-        made = [self._stored(bags) for bags in _by_segments(parts)]
-        for table in ("segments", "buffer", "tombstones"):
+        old = self.connection.execute("SELECT name FROM segments").fetchall()
+        for bags in _by_segments(parts):
+            self._store(bags)
+        self.connection.executemany("DELETE FROM segments WHERE name = ?", old)
+        for table in ("buffer", "tombstones"):
             self.connection.execute(f"DELETE FROM {table}")
-        for segment in made:
-            segment.list_in(self.connection)
+        self._replaced += [name for (name,) in old]
 
     def end(self, *, committed: bool) -> None:
         """Remove the segments that it has replaced, or, when it failed, written; who has them mapped keeps them."""
@@ -107,17 +106,17 @@ class Transaction:
         bags = join(parts)
         del parts, fields
         for part in _by_segments([bags]):
-            self._stored(part, columns).list_in(self.connection)
+            self._store(part, columns)
 
-    def _stored(self, bags: Bags, columns: Columns | None = None) -> Segment:
-        """Write a segment. ``columns`` are those of its documents, where they are at hand, or else of more."""
+    def _store(self, bags: Bags, columns: Columns | None = None) -> None:
+        """Write a segment and list it; ``columns`` are those of its documents, or of more, where they are at hand."""
         if columns is None or len(columns) != len(bags):
             columns = columns_of(self.connection, bags.numbers)
         rows = SegmentRows.of(bags, columns, self.terms.stop)
         rows = replace(rows, stems=self._keys.stems(rows, self.terms.words))
         made = segments.write(self._folder, rows, self._config)
         self._written.append(made.name)
-        return made
+        self.connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", sealed(*made))
 
 
 def _by_segments(parts: Iterable[Bags]) -> Iterator[Bags]:
@@ -142,13 +141,3 @@ def live_rows(connection: Database, segment: Segment) -> Bags:
     if not len(dead):
         return bags
     return bags.select(np.flatnonzero(~np.isin(bags.numbers, dead, assume_unique=True)))
-
-
-def _buffer_rows(bags: Bags) -> list[tuple[Any, ...]]:
-    rows = []
-    for i, number in enumerate(bags.numbers.tolist()):
-        span = slice(bags.indptr[i], bags.indptr[i + 1])
-        codes = None if bags.codes is None else bags.codes.codes[i].tobytes()
-        words, counts = (values[span].astype("<i4").tobytes() for values in (bags.words, bags.counts))
-        rows.append(sealed(number, words, counts, codes))
-    return rows

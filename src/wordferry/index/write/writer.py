@@ -28,7 +28,7 @@ from wordferry.index.storage.terms import NO_VECTOR, IndexVectors, MadeVectors, 
 from wordferry.index.storage.texts import FEWEST, Unpacker, read_document, repack, stored_text
 from wordferry.index.write.counting import Counting
 from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice
-from wordferry.index.write.segment_writer import State, Transaction, live_rows
+from wordferry.index.write.segment_writer import Transaction, live_rows
 from wordferry.texts.bow import check_on_empty
 from wordferry.texts.coverage import Coverage
 from wordferry.texts.stop_marks import is_marked
@@ -87,7 +87,9 @@ class Writer:
         self, entries: Iterable[Entry], *, resume: bool, step: int, report: Callable[[int], object], threads: int
     ) -> int:
         """Store documents in steps of one transaction each; how many there are now of this and earlier calls."""
-        source, filled = iter(entries), Filled.read(self._catalogue)
+        source = iter(entries)
+        with self._catalogue.reading() as connection:
+            filled = Filled(**(connection.meta(META) or {}))
         if filled.documents and not filled.done and not resume:
             raise InputError(
                 f"{self._catalogue.folder} was being filled and holds the first {filled.documents} documents of a "
@@ -199,7 +201,7 @@ class Writer:
         change: Transaction | None = None
         try:
             with self._catalogue.writing() as connection:
-                state: State = connection.meta("state")
+                state: dict[str, Any] = connection.meta("state")
                 known, self._counting = self._counting, {}
                 counting = known.get(state["generation"]) or self._know_words(connection, state)
                 change = Transaction(connection, state, counting, facts, self._keys)
@@ -218,7 +220,7 @@ class Writer:
         self._counting = {state["generation"]: counting}
         change.end(committed=True)
 
-    def _know_words(self, connection: Database, state: State) -> Counting:
+    def _know_words(self, connection: Database, state: dict[str, Any]) -> Counting:
         """What counts words, and knows those of a state."""
         vocabulary, made, vectors = self._vectors.read(connection, state).vocabulary, None, self._vectors
         if isinstance(vectors, MadeVectors):
@@ -255,21 +257,20 @@ class Writer:
         change.take(bags, fields)
         return ids
 
-    def _codes(self, kept: list[Entry], state: State) -> Codes | None:
+    def _codes(self, kept: list[Entry], state: dict[str, Any]) -> Codes | None:
         """The vectors of new documents: those that the caller brings, or those that the encoder makes."""
         dimension = state.get("dimension", 0)
-        given = [entry.vector for entry in kept]
-        if any(vector is not None for vector in given):
+        given = [entry.vector for entry in kept if entry.vector is not None]
+        if given:
             if not dimension and state["documents"] > len(kept):
                 raise InputError(
                     f"{self._catalogue.folder} has documents without vectors, so no others can have one. Nothing was "
                     "added. Make a new index."
                 )
-            dimension = dimension or next(len(vector) for vector in given if vector is not None)
+            state["dimension"] = dimension = dimension or len(given[0])
             zeros = np.zeros(dimension, dtype=np.float32)
-            rows = rows_of([zeros if vector is None else vector for vector in given], len(kept), dimension)
-            state["dimension"] = dimension
-            return Codes.of(rows)
+            rows = [zeros if entry.vector is None else entry.vector for entry in kept]
+            return Codes.of(rows_of(rows, len(kept), dimension))
         if not dimension:
             return None
         encoder = self._encoder()
@@ -395,12 +396,6 @@ class Filled:
     """Those of them that were stored: not dropped for having no words."""
     checksum: int = 0
     done: bool = False
-
-    @classmethod
-    def read(cls, catalogue: Catalogue) -> Filled:
-        """What the catalogue says."""
-        with catalogue.reading() as connection:
-            return cls(**(connection.meta(META) or {}))
 
     def after(self, chunk: list[Entry], stored: int) -> Filled:
         """After some more documents."""
