@@ -175,12 +175,12 @@ def read_folder(path: str | os.PathLike[str], kind: str, *, mapped: bool = True,
     return Folder(kind, manifest["config"], arrays, words)
 
 
-def verifies(path: str | os.PathLike[str], verify: bool | None, most: int = VERIFIED_BYTES) -> bool:
+def verifies(path: str | os.PathLike[str], verify: bool | None, most: int | None = None) -> bool:
     """Whether what a folder holds is to be checked: as asked, or, not being asked, when it is of moderate size."""
     if verify is not None:
         return verify
     try:
-        return sum(file.stat().st_size for file in Path(path).iterdir()) <= most
+        return sum(file.stat().st_size for file in Path(path).iterdir()) <= (most or VERIFIED_BYTES)
     except FileNotFoundError:
         return True
 

@@ -230,15 +230,11 @@ class Catalogue:
         return connection
 
     def check_use(self) -> None:
-        """Refuse a catalogue that was closed, or opened before a fork."""
+        """Refuse a catalogue that was closed, opened before a fork, or whose path names another one now, or none."""
         if self.closed:
             raise StorageError(f"The index {self.folder} was closed. Open it again.")
         if os.getpid() != self._process:
             raise StorageError(f"The index {self.folder} was opened in another process. Open it again in this one.")
-        self._check_place()
-
-    def _check_place(self) -> None:
-        """Refuse to go on when the path names another index than the one that was opened, or none."""
         try:
             same = os.path.samestat(os.stat(self.file), self._facts)
         except OSError:
@@ -266,7 +262,7 @@ class Catalogue:
             self._check_unchanged(connection)
             sound = True
         except sqlite3.Error as error:
-            self._check_place()  # what looks like a failing disk may be a folder that is being removed
+            self.check_use()  # what looks like a failing disk may be a folder that is being removed
             if connection is not None:
                 self._check_unchanged(connection)
             raise translate(error, self.file, read_only=self.read_only) from error
