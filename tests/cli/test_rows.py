@@ -338,6 +338,6 @@ def test_a_short_column_leaves_its_room_to_the_text(
     from wordferry.cli.output import emit_table
 
     monkeypatch.setenv("COLUMNS", "60")
-    emit_table(["id", "metadata", "text"], [["a", "x=1", "word " * 30], ["b", "", "word"]])
+    emit_table([{"id": "a", "metadata": "x=1", "text": "word " * 30}, {"id": "b", "metadata": "", "text": "word"}])
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line.rstrip()) for line in lines) > 55

@@ -46,7 +46,6 @@ def classify(train: Path, test: Path | None, r: str, fields: dict[str, Any], out
 
     Errors are counted where the classes are known.
     """
-
     known, asked = _read(train, test, fields)
     _labelled(known, train, fields)
     if r != "cv" and not r.isdigit():
@@ -69,7 +68,6 @@ def classify(train: Path, test: Path | None, r: str, fields: dict[str, Any], out
 
 def _model(k: int, learned: Path | None, embeddings: Path | None, **given: Any) -> Any:
     """The classifier: with given or default vectors, or with vectors and weights that were learned before."""
-
     if learned is None:
         from wordferry.neighbors import WordMoverClassifier
 
@@ -147,7 +145,6 @@ def learn(train: Path, target: Path, fields: dict[str, Any], overwrite: bool, ou
 
 def _labelled(known: list[Any], train: Path, fields: dict[str, Any]) -> list[Any]:
     """Documents of which every one has a class."""
-
     if any(record.label is None for record in known):
         raise InputError(f"Every document of {train} needs a class in the field {fields['label']!r}.")
     return known
@@ -155,7 +152,6 @@ def _labelled(known: list[Any], train: Path, fields: dict[str, Any]) -> list[Any
 
 def _read(train: Path, test: Path | None, fields: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     """The labelled documents, and those to classify."""
-
     records = list(wordferry.read_documents(train, **fields))
     if test is not None:
         # The class of a document to classify may well be unknown.

@@ -10,7 +10,7 @@ from typing import Any
 import wordferry
 from wordferry.cli import options
 from wordferry.cli.classify import CLASSIFIED, VOTING
-from wordferry.cli.options import PATH, POSITIVE, Group, argument, bundle, command, option
+from wordferry.cli.options import PATH, POSITIVE, Group, argument, bundle, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
 from wordferry.cli.serve import listen, service_settings
 
@@ -102,7 +102,7 @@ def _job(job: str, about: str, parts: list[options.Part | str], example: str) ->
         _show(getattr(jobs, job)(**given, **run), out)
 
     called.__doc__ = about
-    command(*parts, examples=[example], group=cluster, name=job.replace("_", "-"))(called)
+    cluster.subcommand(*parts, examples=[example], name=job.replace("_", "-"))(called)
 
 
 _job(
@@ -141,7 +141,7 @@ _job(
 )
 
 
-@command(
+@cluster.subcommand(
     FILES,
     option("--shards", "How many shards to build.", type=POSITIVE, required=True),
     option("-o --output", "The folder or bucket address for the shards.", required=True),
@@ -161,7 +161,6 @@ _job(
     RUN,
     SUMMARY,
     examples=["wordferry cluster index articles/ --shards 8 --workers 4 -o shards"],
-    group=cluster,
 )
 def index(run: dict[str, Any], out: Output, **given: Any) -> None:
     """Build an index in shards.
@@ -174,7 +173,7 @@ def index(run: dict[str, Any], out: Output, **given: Any) -> None:
     _show(build(**given, **run), out)
 
 
-@command(
+@cluster.subcommand(
     FOLDER,
     QUERIES,
     OUTPUT,
@@ -192,7 +191,6 @@ def index(run: dict[str, Any], out: Output, **given: Any) -> None:
         "wordferry cluster search shards queries.jsonl -k 10 -o found",
         "wordferry cluster search shards queries.jsonl --filter year>=2001 --workers 4 -o recent",
     ],
-    group=cluster,
 )
 def search(candidates: int | None, choices: Any, run: dict[str, Any], out: Output, **given: Any) -> None:
     """Answer many queries by words from all shards.
@@ -205,7 +203,7 @@ def search(candidates: int | None, choices: Any, run: dict[str, Any], out: Outpu
     _show(search(choices=choices, constants=constants, **given, **run), out)
 
 
-@command(
+@cluster.subcommand(
     FOLDER,
     bundle(
         "serving",
@@ -226,7 +224,6 @@ def search(candidates: int | None, choices: Any, run: dict[str, Any], out: Outpu
         "wordferry cluster serve shards --replicas 2",
         "WORDFERRY_TOKEN=secret wordferry cluster serve shards --address auto --host 0.0.0.0",
     ],
-    group=cluster,
 )
 def serve(
     folder: str, serving: Any, shard_seconds: float, address: str, workers: int | None, quiet: bool, **given: Any

@@ -15,7 +15,6 @@ from wordferry.errors import InputError
 FIRST = argument("a", "A text; @FILE reads one from a file, @- from the standard input.")
 SECOND = argument("b", "The text to compare it with, or @FILE or @-.")
 RELATED = option("--related", "A folder of related words (default: those of all words that have a vector).", type=PATH)
-BY = ["word", "sentence"]
 HOW = bundle("how", "--embeddings", RELATED, "--overlap --weights=counts --unknown=match")
 
 
@@ -33,22 +32,24 @@ HOW = bundle("how", "--embeddings", RELATED, "--overlap --weights=counts --unkno
 )
 def distance(a: str, b: str, distance: str, all: bool, how: dict[str, Any], out: Output) -> None:
     """The distance of two texts."""
-
     if all and how["overlap"] is not None:
         raise InputError("--overlap belongs to one distance; leave out --all or --overlap.")
-    texts = [options.read_text(a), options.read_text(b)]
-    rows = []
-    for measure in _measures(list(wordferry.DISTANCES) if all else [wordferry.find_distance(distance)], how):
-        record = measure.distance
-        rows.append({"distance": record.name, "value": measure.pair(texts[0], texts[1]), "title": record.title})
-    out.write(rows)
+    a, b = options.read_text(a), options.read_text(b)
+    measures = _measures(list(wordferry.DISTANCES) if all else [distance], how)
+    named = ((one.distance, one.pair(a, b)) for one in measures)
+    out.write({"distance": record.name, "value": value, "title": record.title} for record, value in named)
 
 
 @command(
     FIRST,
     SECOND,
     "--distance=wmd",
-    option("--by", "What is shown: which word moved where, or sentence.", type=click.Choice(BY), default="word"),
+    option(
+        "--by",
+        "What is shown: which word moved where, or sentence.",
+        type=click.Choice(["word", "sentence"]),
+        default="word",
+    ),
     HOW,
     option("--limit", "Show only the NUMBER most expensive rows, or first pairs of sentences.", type=POSITIVE),
     option("--html", "Write a page with a flow diagram.", type=PATH),
@@ -77,9 +78,8 @@ def explain(
         out.write(told.to_rows()[:limit])
 
 
-def _measures(distances: list[Any], how: dict[str, Any]) -> list[wordferry.Measure]:
+def _measures(distances: list[str], how: dict[str, Any]) -> list[wordferry.Measure]:
     """How to compare by each of some distances, with vectors and related words that are loaded once."""
-
     records = [wordferry.find_distance(one) for one in distances]
     related = None if how["related"] is None else wordferry.RelatedWords.load(how["related"])
     given = {**how, "embeddings": options.load_vectors(how["embeddings"]), "related": related}

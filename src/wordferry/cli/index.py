@@ -14,7 +14,7 @@ import click
 
 import wordferry
 from wordferry.cli import options
-from wordferry.cli.options import PATH, Group, argument, bundle, command, option
+from wordferry.cli.options import PATH, Group, argument, bundle, option
 from wordferry.cli.output import CSV, ROWS, SUMMARY, Output, note, progress_bar, shortened
 from wordferry.errors import InputError, NotFound, WordferryError
 
@@ -25,20 +25,18 @@ if TYPE_CHECKING:
 index = Group("index", "Make a searchable collection on disk and change it.")
 
 
-@command(
+@index.subcommand(
     "INDEX --filter",
     "-k=100",
     option("--offset", "How many documents to pass over first.", type=click.IntRange(min=0), default=0),
     ROWS,
     examples=["wordferry index list news --filter topic=sport", "wordferry index list news --csv"],
-    group=index,
 )
 def list_(index: Path, filter: dict[str, Any] | None, k: int, offset: int, out: Output) -> None:
     """List documents in the order in which they were added.
 
     Each with its id, label, metadata and the head of the text.
     """
-
     with wordferry.Index.open(index) as opened:
         found = opened.page(k, offset=offset, filter=filter)
         total = opened.count(filter)
@@ -52,19 +50,17 @@ def list_(index: Path, filter: dict[str, Any] | None, k: int, offset: int, out: 
         note(f"wordferry: {total} {what} in {index}" + (f", none after {offset}." if total else "."))
 
 
-@command(
+@index.subcommand(
     "INDEX",
     argument("ids", "The ids of documents.", nargs=-1, required=True),
     ROWS,
     examples=["wordferry index get news article-17"],
-    group=index,
 )
 def get(index: Path, ids: tuple[str, ...], out: Output) -> int:
     """Show documents by id, with their whole text and metadata.
 
     One that is missing does not stop the others.
     """
-
     missing = 0
     with wordferry.Index.open(index) as opened:
         for id in ids:
@@ -81,7 +77,7 @@ def get(index: Path, ids: tuple[str, ...], out: Output) -> int:
     return int(missing > 0)
 
 
-@command(
+@index.subcommand(
     "INDEX",
     option("-o --output", "The file: .jsonl, .json, .csv or .parquet (default: JSON lines on stdout).", type=PATH),
     CSV,
@@ -96,7 +92,6 @@ def get(index: Path, ids: tuple[str, ...], out: Output) -> int:
         "wordferry index export news -o sport.parquet --filter topic=sport",
         "wordferry index export news | wordferry index create copy -",
     ],
-    group=index,
 )
 def export(index: Path, output: Path | None, as_csv: bool, names: dict[str, Any], **given: Any) -> None:
     """Write documents into a file that 'create' and 'add' read.
@@ -104,7 +99,6 @@ def export(index: Path, output: Path | None, as_csv: bool, names: dict[str, Any]
     JSON brings back the same documents; in Parquet and CSV a missing field comes back as null, and CSV makes text of
     whatever is no number.
     """
-
     if as_csv and output is not None:
         raise InputError(f"The ending of -o {output} says what is written; leave out --csv.")
     format = None if output is not None else "csv" if as_csv else "jsonl"
@@ -113,7 +107,7 @@ def export(index: Path, output: Path | None, as_csv: bool, names: dict[str, Any]
     note(f"{output or index}: {count} documents")
 
 
-@command(
+@index.subcommand(
     "INDEX",
     option("-o --output", "The folder to write documents, queries and words into.", type=PATH, required=True),
     option("--format", "parquet, jsonl, qdrant, milvus, opensearch or pgvector.", default="parquet"),
@@ -121,7 +115,6 @@ def export(index: Path, output: Path | None, as_csv: bool, names: dict[str, Any]
     option("--error", "Leave out what changes a distance by no more.", type=click.FloatRange(0.0, 2.0), default=0.0),
     SUMMARY,
     examples=["wordferry index export-sparse news -o vectors --format qdrant --queries queries.txt --error 0.1"],
-    group=index,
 )
 def export_sparse(index: Path, output: Path, format: str, queries: Path | None, error: float, out: Output) -> None:
     """Write documents as sparse vectors for other engines.
@@ -229,7 +222,7 @@ class _Source:
             return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
 
 
-@command(
+@index.subcommand(
     "INDEX",
     argument("documents", DOCUMENTS, required=False),
     CHOICES,
@@ -243,7 +236,6 @@ class _Source:
         "wordferry index create news news.jsonl --encoder wordllama",
         "wordferry index create empty -d wmd",
     ],
-    group=index,
 )
 def create(
     index: Path, documents: str | None, choices: Any, overwrite: bool, resume: bool, out: Output, **given: Any
@@ -274,7 +266,7 @@ def create(
     _report(index, out, facts)
 
 
-@command(
+@index.subcommand(
     "INDEX",
     argument("documents", DOCUMENTS),
     option("--upsert", "Replace documents whose id exists, instead of refusing them.", is_flag=True),
@@ -286,11 +278,9 @@ def create(
         "wordferry index add news more.jsonl --upsert",
         "zcat old.jsonl.gz | wordferry index add news - --format jsonl",
     ],
-    group=index,
 )
 def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], out: Output, **given: Any) -> None:
     """Add documents, all of them or none."""
-
     source = _Source(documents, fields)
     with (
         wordferry.Index.open(index) as opened,
@@ -307,27 +297,24 @@ def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], out: 
     _report(index, out, source.counted(added))
 
 
-@command(
+@index.subcommand(
     "INDEX",
     argument("ids", "The ids of documents; - reads them from stdin, one per line.", nargs=-1, required=True),
     option("--missing-ok", "Ignore ids that do not exist.", is_flag=True),
     SUMMARY,
     examples=["wordferry index delete news 17 18", "cat old-ids.txt | wordferry index delete news -"],
-    group=index,
 )
 def delete(index: Path, ids: tuple[str, ...], missing_ok: bool, out: Output) -> None:
     """Delete documents by id, all of them or none."""
-
     names = [line.rstrip("\n") for line in sys.stdin if line.strip()] if ids == ("-",) else list(ids)
     with wordferry.Index.open(index) as opened:
         count = opened.delete(names, missing_ok=missing_ok)
     _report(index, out, {"deleted": count})
 
 
-@command("INDEX", SUMMARY, examples=["wordferry index info news"], group=index)
+@index.subcommand("INDEX", SUMMARY, examples=["wordferry index info news"])
 def info(index: Path, out: Output) -> None:
     """Show what an index holds, how it compares, and its size."""
-
     with wordferry.Index.open(index) as opened:
         facts, config = opened.stats().to_json(), opened.config
         choices = {"weights": config.weights, "unknown": config.unknown, "language": config.language}
@@ -338,7 +325,7 @@ def info(index: Path, out: Output) -> None:
     out.facts(first | choices | facts)
 
 
-@command("INDEX", SUMMARY, examples=["wordferry index verify news"], group=index)
+@index.subcommand("INDEX", SUMMARY, examples=["wordferry index verify news"])
 def verify(index: Path, out: Output) -> None:
     """Check an index: every file, and how they fit together.
 
@@ -351,16 +338,14 @@ def verify(index: Path, out: Output) -> None:
     note(f"{index} is sound")
 
 
-@command(
+@index.subcommand(
     "INDEX",
     option("--rebuild", "Make the bags of words and the related words again from the texts.", is_flag=True),
     SUMMARY,
     examples=["wordferry index compact news", "wordferry index compact news --rebuild"],
-    group=index,
 )
 def compact(index: Path, rebuild: bool, out: Output) -> None:
     """Drop what deleted documents left, and join files."""
-
     with wordferry.Index.open(index) as opened:
         before = opened.stats().bytes if not rebuild else 0
         opened.compact(rebuild=rebuild)
@@ -369,7 +354,6 @@ def compact(index: Path, rebuild: bool, out: Output) -> None:
 
 def _choices(given: dict[str, Any]) -> dict[str, Any]:
     """The options of ``Index.create``."""
-
     r, stop, related = given.pop("r"), given.pop("stop"), given["related"]
     if stop is not None:
         given["stop"] = options.read_text(stop).split() if stop.startswith("@") else None if stop == "none" else stop
@@ -380,7 +364,6 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
 @contextmanager
 def _kept_when_stopped(beside: Path) -> Iterator[None]:
     """Keep what a create that was stopped has stored, for --resume; remove the folder if that is nothing."""
-
     try:
         yield
     except BaseException as error:

@@ -59,6 +59,16 @@ class Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def subcommand(self, *parts: Part | str, **settings: Any) -> Callable[[Function], click.Command]:
+        """Make a command of this group of a function, as :func:`command` does."""
+
+        def made(function: Function) -> click.Command:
+            result = command(*parts, **settings)(function)
+            self.add_command(result)
+            return result
+
+        return made
+
 
 class Command(click.Command):
     """A command whose help explains its arguments and ends with examples."""
@@ -123,12 +133,11 @@ def argument(name: str, help: str, **settings: Any) -> Part:
 
 
 def command(
-    *parts: Part | str, examples: Sequence[str], group: click.Group | None = None, name: str | None = None
+    *parts: Part | str, examples: Sequence[str], name: str | None = None
 ) -> Callable[[Function], click.Command]:
     """Make a command of a function: ``@command("INDEX -k --filter", examples=["wordferry search news 'tax law'"])``.
 
-    ``parts`` are the arguments and options in the order of the help, shared ones by name (:data:`SHARED`); ``group`` is
-    the group that the command belongs to.
+    ``parts`` are the arguments and options in the order of the help, shared ones by name (:data:`SHARED`).
     """
 
     def made(function: Function) -> click.Command:
@@ -136,10 +145,7 @@ def command(
         for part in reversed(_parts(parts)):
             called = part(called)
         title = name or function.__name__.rstrip("_").replace("_", "-")
-        result: click.Command = click.command(title, cls=Command, examples=examples)(called)
-        if group is not None:
-            group.add_command(result)
-        return result
+        return click.command(title, cls=Command, examples=examples)(called)
 
     return made
 
@@ -173,7 +179,6 @@ def bundle(
 
 def complete_distance(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of distances that begin with ``incomplete``, for the shell's completion."""
-
     return [name for name in wordferry.DISTANCES if name.startswith(incomplete)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
@@ -21,10 +22,6 @@ from wordferry.errors import InputError
 
 if TYPE_CHECKING:
     from wordferry.base.writing import RowWriter
-
-
-_WIDEST = 24
-"""Characters that other columns keep beside a text; a longer id is wrapped."""
 
 
 def terminal_width() -> int:
@@ -42,7 +39,7 @@ def progress_bar(label: str) -> AbstractContextManager[Progress]:
     return closing(Bar(label, keep=False)) if sys.stderr.isatty() else nullcontext(no_progress)
 
 
-def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
+def emit_table(rows: Iterable[Mapping[str, Any]], *, title: str | None = None) -> None:
     """A table on stdout, as wide as the terminal at most; nothing in a cell is taken for markup.
 
     Numbers are right-aligned. Texts and metadata are cut to what fits on one line; other cells are wrapped.
@@ -51,30 +48,21 @@ def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: 
     from rich.table import Table
     from rich.text import Text
 
-    data = [list(row) for row in rows]
-    console = Console()
-    numeric = [bool(data) and all(isinstance(row[i], int | float) for row in data) for i in range(len(columns))]
-    digits = [_decimals([row[i] for row in data]) for i in range(len(columns))]
-    cells = [[_cell(value, places) for value, places in zip(row, digits, strict=True)] for row in data]
-    _cut(columns, cells, console.width)
+    data, cells = list(rows), []
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for name, right in zip(columns, numeric, strict=True):
-        table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
-    for row in cells:
-        table.add_row(*map(Text, row))
-    console.print(table)
-
-
-def _cut(columns: Sequence[str], cells: list[list[str]], width: int) -> None:
-    """Shorten texts and metadata to the width that the other columns leave."""
-    cut = [i for i, name in enumerate(columns) if name in ("text", "title", "metadata")]
-    longest = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(columns)]
-    left = width - sum(min(longest[i], _WIDEST) for i in range(len(columns)) if i not in cut) - 2 * (len(columns) - 1)
-    for place, i in enumerate(sorted(cut, key=lambda i: longest[i])):  # what a short one leaves is for the longer
-        room = max(12, left // (len(cut) - place))
-        left -= min(room, longest[i])
-        for row in cells:
-            row[i] = shortened(row[i], room)
+    for name in dict.fromkeys(key for row in data for key in row):
+        values = [row.get(name) for row in data]
+        numeric, places = all(isinstance(value, int | float) for value in values), _decimals(values)
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
+        texts = [_cell(value, places) for value in values]
+        if name in ("text", "title", "metadata"):
+            cells.append([Text(" ".join(text.split()), no_wrap=True, overflow="ellipsis") for text in texts])
+        else:
+            cells.append(list(map(Text, texts)))
+    for row in zip(*cells, strict=True):
+        table.add_row(*row)
+    if data:
+        Console().print(table)
 
 
 def _decimals(values: Sequence[Any]) -> int:
@@ -107,14 +95,10 @@ class Output:
     def write(self, rows: Iterable[Mapping[str, Any]], *, title: str | None = None) -> None:
         """Write rows; in a table all of one call stand together. CSV and Parquet have a column per metadata field."""
         if self._writer is not None:
-            flat = self._writer.format in ("csv", "parquet")
             for row in rows:
-                self._writer.write(flattened(row) if flat else row)
+                self._writer.write(_flat(row) if self._writer.format in ("csv", "parquet") else row)
         elif self.table:
-            data = list(rows)
-            columns = list(dict.fromkeys(key for row in data for key in row))
-            if columns:
-                emit_table(columns, ([row.get(name) for name in columns] for row in data), title=title)
+            emit_table(rows, title=title)
         else:
             from wordferry.base.writing import json_text
 
@@ -127,13 +111,21 @@ class Output:
         if not self.table:
             self.write([row])
             return
-        import textwrap
-
         first = max(map(len, row)) + 2
+        wrapper = textwrap.TextWrapper(
+            max(first + 20, terminal_width()), break_long_words=False, break_on_hyphens=False
+        )
+        wrapper.subsequent_indent = " " * first
         for name, value in row.items():
-            room = max(20, terminal_width() - first)
-            lines = textwrap.wrap(_cell(value, 4), room, break_long_words=False, break_on_hyphens=False)
-            click.echo(f"{name:<{first}}{f'{chr(10)}{first * chr(32)}'.join(lines)}".rstrip())
+            wrapper.initial_indent = f"{name:<{first}}"
+            click.echo(wrapper.fill(_cell(value, 4)) or name)
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with its metadata as columns; a field called like another column is ``metadata_`` and its name."""
+    found = {key: value for key, value in row.items() if key != "metadata"}
+    fields = row.get("metadata") or {}
+    return found | {f"metadata_{key}" if key in found else key: value for key, value in fields.items()}
 
 
 @contextmanager
@@ -152,14 +144,6 @@ def output(as_json: bool | None, as_csv: bool = False, output_file: Path | None 
         yield Output(False, writer)
     if output_file is not None:
         note(f"{output_file}: {writer.count} row{'' if writer.count == 1 else 's'}")
-
-
-def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with its metadata as columns; a field called like another column is ``metadata_`` and its name."""
-    found = {key: value for key, value in row.items() if key != "metadata"}
-    for key, value in (row.get("metadata") or {}).items():
-        found[f"metadata_{key}" if key in found else key] = value
-    return found
 
 
 def shortened(text: Any, width: int = 80) -> str:

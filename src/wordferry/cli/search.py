@@ -15,7 +15,7 @@ import click
 import wordferry
 from wordferry.cli import options
 from wordferry.cli.options import argument, command, option
-from wordferry.cli.output import ROWS, Output, emit_table, note, shortened, terminal_width
+from wordferry.cli.output import ROWS, Output, note, shortened, terminal_width
 from wordferry.errors import FormatError, InputError
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def search(index: Path, query: str, encoder: str | None, strict: bool, out: Outp
     Those that have the words are found, and those that stand near such documents. In an index with an encoder meaning
     counts too; --set meaning=0 asks for words alone.
     """
-
     given |= options.parse_settings(given.pop("settings"))
     with wordferry.Index.open(index, encoder=encoder) as opened:
         return _Asking(opened, given, out, strict).all(query, lambda batch: opened.search(batch, **given))
@@ -69,7 +68,6 @@ def similar(
     index: Path, query: str | None, id: str | None, encoder: str | None, strict: bool, out: Output, **given: Any
 ) -> int:
     """Find the documents nearest to a text, or to one of them."""
-
     with wordferry.Index.open(index, encoder=encoder) as opened:
         asking = _Asking(opened, given, out, strict)
         if query is not None and id is None:
@@ -96,15 +94,21 @@ class _Asking:
         number = missed = wrong = 0
         several = query == "-"
         for batch in _batches(query):
-            for (line, text), hits in zip(batch, _asked(batch, ask, alone=not several), strict=True):
+            found = iter(ask([text for _, text in batch if isinstance(text, str)]))
+            for line, text in batch:
+                hits = next(found) if isinstance(text, str) else None
+                error = text if hits is None else hits.error
                 number += 1
-                if hits is None:
+                if isinstance(error, Exception) and not several:
+                    raise error
+                if hits is None or error is not None:
                     wrong += 1
+                    note(f"wordferry: line {line}: {error}")
                     continue
                 if not hits:
                     missed += 1
                     self._say_why(f"line {line}: " if several else "", str(text))
-                _show(hits, str(text), line if several else None, self.out, self.given["explain"])
+                self._show(hits, line if several else None, str(text))
                 if number == 1 and not hits.exact:
                     note(hits.method)
         filter = self.given["filter"]
@@ -123,64 +127,43 @@ class _Asking:
         reason = "nothing was found." if all_words(text, self.opened.tokenizer) else no_word(text, "The query")
         note(f"wordferry: {where}{reason}")
 
-
-def _asked(batch: list[Query], ask: Ask, *, alone: bool) -> Iterator[Hits | None]:
-    """The hits of a batch; None for a query that is refused, which is named by its line."""
-
-    found = iter(ask([str(text) for _, text in batch if not isinstance(text, FormatError)]))
-    for line, text in batch:
-        hits = None if isinstance(text, FormatError) else next(found)
-        error = text if isinstance(text, FormatError) else hits.error if hits is not None else None
-        if isinstance(error, Exception) and alone:
-            raise error
-        if error is not None:
-            note(f"wordferry: line {line}: {error}")
-        yield hits if error is None else None
+    def _show(self, hits: Hits, line: int | None, query: str) -> None:
+        """Print the hits of a query, of the line ``line`` of several."""
+        value = "score" if hits.method.startswith("words") else "distance"
+        titled, rows = any(hit.metadata.get("title") for hit in hits), []
+        for rank, hit in enumerate(hits, start=1):
+            row: dict[str, Any] = {"rank": rank, "id": hit.id, value: getattr(hit, value), "label": hit.label}
+            if self.out.table:
+                row |= {"title": hit.metadata.get("title")} if titled else {}
+                row["text"] = shortened(hit.text, 200)
+            else:
+                row = ({} if line is None else {"query": line}) | row
+                row |= {"metadata": dict(hit.metadata), "text": hit.text}
+                told: Any = hit.explanation
+                if told is not None:
+                    row["explanation"] = told.to_json() if value == "score" else told.to_rows()
+            rows.append(row)
+        self.out.write(rows, title=None if line is None else query)
+        for hit in hits if self.out.table else ():
+            if hit.explanation is not None:
+                click.echo(f"\n{hit.id}\n{hit.explanation.to_text(limit=10, width=terminal_width())}")
 
 
 def _batches(query: str) -> Iterator[list[Query]]:
+    """The query, or those of the standard input by the numbers of their lines, some at a time."""
     if query != "-":
         yield [(1, options.read_text(query))]
         return
-    lines = ((number, line) for number, line in enumerate(_lines(), start=1) if isinstance(line, Exception) or line)
-    while batch := list(islice(lines, BATCH)):
+    numbered = enumerate(map(_decoded, getattr(sys.stdin, "buffer", sys.stdin)), start=1)
+    asked = ((number, line) for number, line in numbered if line)
+    while batch := list(islice(asked, BATCH)):
         yield batch
 
 
-def _lines() -> Iterator[str | FormatError]:
-    """The lines of the standard input; in the place of one that is not UTF-8, what is wrong with it."""
-
-    for line in getattr(sys.stdin, "buffer", sys.stdin):
-        try:
-            yield (line.decode("utf-8") if isinstance(line, bytes) else line).strip()
-        except UnicodeDecodeError as error:
-            yield FormatError(f"expected UTF-8 text, found byte 0x{line[error.start]:02x} at position {error.start}.")
-
-
-def _show(hits: Hits, query: str, number: int | None, out: Output, explain: bool) -> None:
-    value = "score" if hits.method.startswith("words") else "distance"
-    if not out.table:
-        out.write(_row(hit, rank, number, value) for rank, hit in enumerate(hits, start=1))
-        return
-    if not hits:
-        return
-    columns = ["rank", "id", value, "label", "title", "text"]
-    rows = [
-        [rank, hit.id, getattr(hit, value), hit.label, hit.metadata.get("title"), shortened(hit.text, 200)]
-        for rank, hit in enumerate(hits, start=1)
-    ]
-    if not any(row[4] for row in rows):
-        columns, rows = [one for one in columns if one != "title"], [[*row[:4], row[5]] for row in rows]
-    emit_table(columns, rows, title=None if number is None else query)
-    for hit in hits if explain else ():
-        if hit.explanation is not None:
-            click.echo(f"\n{hit.id}\n{hit.explanation.to_text(limit=10, width=terminal_width())}")
-
-
-def _row(hit: Any, rank: int, number: int | None, value: str) -> dict[str, Any]:
-    row: dict[str, Any] = {} if number is None else {"query": number}
-    row |= {"rank": rank, "id": hit.id, value: getattr(hit, value), "label": hit.label}
-    row |= {"metadata": dict(hit.metadata), "text": hit.text}
-    if hit.explanation is not None:
-        row["explanation"] = hit.explanation.to_json() if value == "score" else hit.explanation.to_rows()
-    return row
+def _decoded(line: str | bytes) -> str | FormatError:
+    """A line of the standard input; in the place of one that is not UTF-8, what is wrong with it."""
+    try:
+        return (line.decode("utf-8") if isinstance(line, bytes) else line).strip()
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        return FormatError(f"expected UTF-8 text, found byte 0x{byte:02x} at position {error.start}.")

@@ -50,7 +50,6 @@ def serve(index: Path, encoder: str | None, quiet: bool, **given: Any) -> None:
     lines are JSON on stderr and never hold a document's or a query's text. Ctrl-C or SIGTERM answers what ends soon,
     cancels the rest, and ends within five seconds.
     """
-
     settings = service_settings(**given)
     with wordferry.Index.open(index, encoder=encoder) as opened:
         listen(opened, index, settings, quiet)

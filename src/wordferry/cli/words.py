@@ -1,4 +1,4 @@
-"""``wordferry related build | info | show | plot``: the related words of a set of vectors."""
+"""``wordferry embeddings | related``: word vectors, and the words that are near each other by them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,69 @@ import math
 from pathlib import Path
 from typing import Any
 
+import click
+
 import wordferry
 from wordferry.cli import options
-from wordferry.cli.options import PATH, POSITIVE, Group, argument, command, option
+from wordferry.cli.options import PATH, POSITIVE, Group, argument, option
 from wordferry.cli.output import ROWS, SUMMARY, Output, note, progress_bar
 
-related = Group("related", "Find related words, keep them, show them and draw them.")
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 BAR = 24
+"""Characters of the longest bar."""
+embeddings = Group("embeddings", "Convert word vectors and look into files of them.")
+related = Group("related", "Find related words, keep them, show them and draw them.")
 
 
-@command(
+@embeddings.subcommand(
+    argument("source", "word2vec, GloVe, fastText .vec, .npz, .npy or .safetensors, also gzipped.", type=PATH),
+    argument("target", "The folder to write.", type=PATH),
+    "--limit",
+    option("--words", "Keep only words of this file, one per line.", type=FILE),
+    option("--vocabulary", "The words of an array file, one per line.", type=FILE),
+    option("--format", "text, word2vec-binary, array or folder (default: look at the file)."),
+    option("--normalize/--no-normalize", "Scale every vector to length 1.", default=True),
+    option("--keep-first", "Keep the first of a word that appears twice.", is_flag=True),
+    "--overwrite",
+    SUMMARY,
+    examples=["wordferry embeddings convert glove.6B.300d.txt.gz glove --limit 100000"],
+)
+def convert(
+    source: Path, target: Path, words: Path | None, keep_first: bool, overwrite: bool, out: Output, **given: Any
+) -> None:
+    """Write word vectors as a folder that opens at once (memory-mapped)."""
+    from wordferry.words.loaders import describe, read_words
+
+    options.check_target(target, overwrite)
+    with progress_bar(f"reading {source.name}") as progress:
+        given |= {"words": read_words(words) if words else None, "on_duplicate": "first" if keep_first else "error"}
+        found = wordferry.load_embeddings(source, progress=progress, **given)
+    found.save(target, overwrite=overwrite)
+    note(f"wrote {len(found)} words of {found.dimensions} dimensions to {target}")
+    out.facts(describe(target))
+
+
+@embeddings.subcommand(
+    argument("path", "A folder that wordferry wrote, or any file of vectors.", type=PATH),
+    option("--verify", "Compare a folder's files with their checksums first.", is_flag=True),
+    SUMMARY,
+    examples=["wordferry embeddings info glove --verify"],
+    name="info",
+)
+def describe_vectors(path: Path, verify: bool, out: Output) -> None:
+    """Show what a file or folder of word vectors holds.
+
+    The vectors themselves are not read.
+    """
+    from wordferry.base.storage import verify_folder
+    from wordferry.words.loaders import describe
+
+    if verify:
+        verify_folder(path)
+    out.facts(describe(path))
+
+
+@related.subcommand(
     argument("target", "The folder to write.", type=PATH),
     "--embeddings --limit -r",
     option("--method", "How to find related words: auto, exact or clusters.", default="auto"),
@@ -26,11 +79,9 @@ BAR = 24
     "--threads --overwrite",
     SUMMARY,
     examples=["wordferry related build glove-related --embeddings glove -r 16"],
-    group=related,
 )
 def build(target: Path, embeddings: Path | None, limit: int | None, overwrite: bool, out: Output, **given: Any) -> None:
     """Find the r nearest words of every word and keep them in a folder."""
-
     options.check_target(target, overwrite)
     vectors = options.load_vectors(embeddings, limit)
     given["memory"] <<= 20
@@ -41,26 +92,24 @@ def build(target: Path, embeddings: Path | None, limit: int | None, overwrite: b
     out.facts(_facts(found))
 
 
-@command(
+@related.subcommand(
     argument("path", "A folder of related words.", type=PATH),
     option("--verify", "Compare the files with their checksums first.", is_flag=True),
     SUMMARY,
     examples=["wordferry related info glove-related --verify"],
-    group=related,
+    name="info",
 )
-def info(path: Path, verify: bool, out: Output) -> None:
+def describe_related(path: Path, verify: bool, out: Output) -> None:
     """Show how related words were found: method, r, c_max, recall."""
-
     out.facts(_facts(wordferry.RelatedWords.load(path, verify=verify)))
 
 
-@command(
+@related.subcommand(
     argument("word", "The word to look up."),
     option("--related", "A folder of related words (default: those of all words with a vector).", type=PATH),
     "--embeddings --limit -r --threads",
     ROWS,
     examples=["wordferry related show cat"],
-    group=related,
 )
 def show(
     word: str, related: Path | None, embeddings: Path | None, limit: int | None, out: Output, **given: Any
@@ -84,7 +133,12 @@ def show(
         {"word": other, "distance": round(distance, 6), "own": other in own}
         for other, distance in found.neighbors(word)
     ]
-    out.write(_with_bars(rows, found.c_max) if out.table else rows)
+    if out.table:
+        far = 0.0 if math.isnan(found.c_max) else found.c_max
+        longest = max([far, *(row["distance"] for row in rows)]) or 1.0
+        for row in rows:
+            row[""] = "█" * max(1, round(BAR * row["distance"] / longest))
+    out.write(rows)
     if math.isnan(found.c_max):
         note(f"every pair of the {len(found)} words is related (r={found.r}): there is no c_max")
     else:
@@ -92,14 +146,13 @@ def show(
         note(f"c_max {found.c_max:.4f}: the distance of every other word ({how})")
 
 
-@command(
+@related.subcommand(
     option("-w --word", "A word to measure from (repeat for up to five).", multiple=True, required=True),
     option("-o --output", "The file to write: .png, .svg or .pdf.", type=PATH, required=True),
     "--embeddings --limit",
     option("--pairs", "How many pairs to draw for the histogram.", type=POSITIVE, default=1000000),
     "--seed --threads",
     examples=["wordferry related plot --word cat -o cat.png"],
-    group=related,
 )
 def plot(word: tuple[str, ...], output: Path, embeddings: Path | None, limit: int | None, **given: Any) -> None:
     """Draw the distances from words, and the histogram of all pairs."""
@@ -108,13 +161,6 @@ def plot(word: tuple[str, ...], output: Path, embeddings: Path | None, limit: in
     vectors = options.load_vectors(embeddings, limit)
     save_figure(distance_figure(vectors, list(word), **given), output)
     note(f"wrote {output}")
-
-
-def _with_bars(rows: list[dict[str, Any]], c_max: float) -> list[dict[str, Any]]:
-    """The rows with a bar as long as the distance, for people."""
-    longest = max([row["distance"] for row in rows] + ([] if math.isnan(c_max) else [c_max]), default=1.0)
-    bars = ["█" * max(1, round(BAR * row["distance"] / longest)) if longest > 0 else "" for row in rows]
-    return [{**row, "": bar} for row, bar in zip(rows, bars, strict=True)]
 
 
 def _facts(related: wordferry.RelatedWords) -> dict[str, Any]:
