@@ -88,7 +88,7 @@ def test_an_address_without_a_cluster_is_one_line(what):
 def test_all_cores_of_a_cluster_work_by_default(ray_engine):
     from wordferry.cli.cluster import running
 
-    with running(None, "local", None, False) as run:
+    with running(workers=None, address="local") as run:
         assert run["engine"].workers == 2
 
 

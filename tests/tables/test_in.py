@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import wordferry
 from wordferry import encode, pairwise, read_documents, top_k
-from wordferry.base.values import plain_value
+from wordferry.base.frames import plain_value
 from wordferry.errors import EmptyDocumentError, FormatError, InputError
 from wordferry.index import Index
 from wordferry.neighbors import WordMoverClassifier, WordMoverNeighbors

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from wordferry.base.charts import COLOUR, drawn_on
-from wordferry.base.frames import Tabular
+from wordferry.base.frames import COLOUR, Tabular, drawn_on
 from wordferry.base.lazy import is_sparse
 from wordferry.base.lazy import sparse as sp
 from wordferry.errors import InputError

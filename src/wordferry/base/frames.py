@@ -1,21 +1,33 @@
-"""Results as tables of other libraries: pandas, Polars, and whatever takes the Arrow interface."""
+"""Results as notebooks and other libraries take them: as tables, as small pictures, and their values as plain Python.
+
+A result is a table of pandas, Polars or of whatever takes the Arrow interface; a picture is drawn on axes that a caller
+brings, or on a figure of its own that a notebook shows.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import fields
+from functools import cache
 from typing import Any, Generic, TypeVar, overload
 
+import numpy as np
+
 from wordferry.base.runtime import optional_import
-from wordferry.base.values import column_kind, kind_of
 
 _LONGEST = 200
 """Letters of a text that a notebook shows."""
 _LONG = 60
 """Letters from which on a text is given room, so that columns of single words do not squeeze it."""
-
+COLOUR = "#1f6f8b"
+_ROW = 0.32
+"""Inches that a bar takes."""
+_LONGEST_NAME = 40
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 _Row = TypeVar("_Row")
 
@@ -189,3 +201,137 @@ def _uniform(values: list[Any]) -> list[Any]:
     if len(kinds) < 2 or column_kind(kinds) != "other":
         return values
     return [value if value is None or isinstance(value, str) else json.dumps(value, default=str) for value in values]
+
+
+def plain_value(value: Any) -> Any:
+    """A value that JSON knows, where there is one that means the same; anything else comes back as it is.
+
+    NumPy's scalars become Python's; NaN, NaT and pandas' NA become None; dates and times become ISO 8601 text; decimal
+    numbers become numbers and UUIDs text; tuples, sets and arrays become lists.
+
+    >>> from datetime import date
+    >>> plain_value([np.int64(3), float("nan"), date(2024, 5, 1)])
+    [3, None, '2024-05-01']
+    """
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, float) and type(value) is float:
+        return None if value != value else value
+    if isinstance(value, list | tuple):
+        return [plain_value(one) for one in value]
+    if isinstance(value, AbstractSet):
+        return sorted((plain_value(one) for one in value), key=str)
+    if isinstance(value, np.ndarray):
+        return [plain_value(one) for one in value]
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return None if np.isnat(value) else str(value)
+    if isinstance(value, np.generic):
+        return plain_value(value.item())
+    return _named(value)
+
+
+def _named(value: Any) -> Any:
+    """Values of the standard library and of pandas."""
+    from datetime import date, time, timedelta
+    from decimal import Decimal
+    from uuid import UUID
+
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, date | time):  # a datetime is a date, and pandas' Timestamp a datetime
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            return None
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, UUID):
+        return str(value)
+    for kind in (str, int, float):  # subclasses of the plain kinds, such as members of an Enum
+        if isinstance(value, kind):
+            return plain_value(kind(value))
+    return value
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a value, as far as columns care; "" for None."""
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        return f"list {column_kind({kind_of(one) for one in value})}"
+    kinds = {bool: "bool", int: "int", float: "float", str: "str"}
+    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "other")
+
+
+def column_kind(kinds: Iterable[str]) -> str:
+    """The kind of a column that holds values of these kinds: "other" is written as JSON.
+
+    >>> column_kind({"int", "float", ""}), column_kind({"int", "str"}), column_kind({"list str", "list "})
+    ('float', 'other', 'list str')
+    """
+    found = set(kinds) - {""}
+    if not found:
+        return ""
+    if all(kind.startswith("list ") for kind in found):
+        inner = column_kind({kind.removeprefix("list ") for kind in found})
+        return f"list {inner}" if inner != "other" and not inner.startswith("list") else "other"
+    if len(found) == 1:
+        return next(iter(found))
+    return "float" if found == {"int", "float"} else "other"
+
+
+def new_figure(width: float, height: float) -> Any:
+    """A matplotlib figure that belongs to nobody's window and that a notebook shows as a picture."""
+    return _figure_class()(figsize=(width, height), layout="constrained")
+
+
+@cache
+def _figure_class() -> Any:
+    optional_import("matplotlib", "plot")
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):  # type: ignore[misc]  # matplotlib has no types
+        """A figure that shows itself where it is the value of a cell, whatever backend is in use."""
+
+        def _repr_png_(self) -> bytes:
+            written = io.BytesIO()
+            self.savefig(written, format="png", dpi=96)
+            return written.getvalue()
+
+    return ShownFigure
+
+
+def drawn_on(ax: Any, width: float, height: float) -> tuple[Any, Any]:
+    """The axes to draw on, and what the caller gets back: the axes that were given, or a figure with new ones."""
+    if ax is not None:
+        return ax, ax
+    figure = new_figure(width, height)
+    return figure.add_subplot(), figure
+
+
+def bars(
+    names: Sequence[str],
+    values: Sequence[float],
+    *,
+    ax: Any = None,
+    label: str = "",
+    title: str = "",
+    ranges: Sequence[tuple[float, float]] | None = None,
+) -> Any:
+    """One bar a name, the first on top; ``ranges`` are drawn as whiskers. The axes given, or a figure that is shown."""
+    axes, result = drawn_on(ax, 7.0, max(1.5, 0.8 + _ROW * len(names)))
+    places = range(len(names))
+    numbers = [float(value) for value in values]
+    whiskers = None
+    if ranges is not None:
+        pairs = list(zip(numbers, ranges, strict=True))
+        whiskers = [[max(0.0, v - low) for v, (low, _) in pairs], [max(0.0, high - v) for v, (_, high) in pairs]]
+    axes.barh(places, numbers, color=COLOUR, xerr=whiskers, ecolor="#444444", height=0.7)
+    axes.set_yticks(places, [name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…" for name in names])
+    axes.invert_yaxis()
+    axes.set_xlabel(label)
+    axes.set_title(title, fontsize=10)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return result

@@ -1,4 +1,4 @@
-"""Threads, cancelling, progress and optional imports: the few things that are about the process, not about texts.
+"""Threads, jobs, cancelling, progress and optional imports: what is about the process, not about texts.
 
 Work that runs in one thread is cancelled from another:
 
@@ -17,12 +17,14 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from wordferry.base.checks import whole_number
 from wordferry.base.progress import Progress as Progress
@@ -31,6 +33,7 @@ from wordferry.base.progress import no_progress as no_progress
 from wordferry.base.progress import progress_for as progress_for
 from wordferry.errors import Cancelled, InputError, MissingDependency
 
+Job = TypeVar("Job")
 logger = logging.getLogger("wordferry")
 logger.addHandler(logging.NullHandler())
 """Told texts and numbers only: whoever keeps a record of an exception keeps what its frames held, maps included."""
@@ -201,6 +204,55 @@ def products(threads: int) -> Iterator[Multiply]:
                     other.result()
 
             yield multiply
+
+
+def run_jobs(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, progress: Progress) -> float:
+    """Run every job on ``threads`` threads, BLAS held to one thread each, and add up what they return, in order.
+
+    The calling thread only waits, so that Ctrl-C and a Cancel are noticed at once; jobs that run are finished, no
+    other is begun.
+    """
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+
+    import numpy as np
+
+    results, left = np.zeros(len(jobs), np.float64), deque(range(len(jobs)))
+    finished: list[int] = []
+
+    def serve() -> None:
+        while left:
+            try:
+                number = left.popleft()
+            except IndexError:  # another thread was faster
+                return
+            results[number] = work(jobs[number])
+            finished.append(number)
+
+    with blas_threads(1):
+        if threads == 1 or len(jobs) < 2:
+            for number, job in enumerate(jobs):
+                results[number] = work(job)
+                check_cancelled()
+                progress(number + 1, len(jobs))
+            return float(results.sum())
+        pool = ThreadPoolExecutor(min(threads, len(jobs)))
+        serving = [pool.submit(serve) for _ in range(min(threads, len(jobs)))]
+        try:
+            while (state := wait(serving, 0.05, FIRST_EXCEPTION)).not_done:
+                check_cancelled()
+                progress(len(finished), len(jobs))
+                if any(one.exception() for one in state.done):
+                    break
+        finally:
+            left.clear()
+            # Joining the threads would not do: Python 3.11, interrupted in it by Ctrl-C, takes a running one for ended.
+            while not all(one.done() for one in serving):
+                time.sleep(0.001)
+            pool.shutdown(wait=False)
+    for one in serving:
+        one.result()
+    progress(len(jobs), len(jobs))
+    return float(results.sum())
 
 
 @cache

@@ -86,22 +86,14 @@ def write_folder(
         for name, array in arrays.items():
             file = temporary / f"{name}.npy"
             np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-            files[file.name] = {
-                "sha256": file_digest(file),
-                "dtype": str(array.dtype),
-                "shape": list(array.shape),
-            }
+            shaped = {"dtype": str(array.dtype), "shape": list(array.shape)}
+            files[file.name] = {"sha256": file_digest(file), **shaped}
         for name, lines in (words or {}).items():
             file = temporary / f"{name}.txt"
             file.write_bytes(_join_words(lines))
             files[file.name] = {"sha256": file_digest(file), "lines": len(lines)}
-        manifest = {
-            "format": FORMAT,
-            "kind": kind,
-            "wordferry": __version__,
-            "config": dict(config),
-            "files": files,
-        }
+        manifest: dict[str, Any] = {"format": FORMAT, "kind": kind, "wordferry": __version__}
+        manifest |= {"config": dict(config), "files": files}
         manifest["sha256"] = json_digest(manifest)
         (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
 
@@ -153,8 +145,8 @@ def exchange(a: Path, b: Path) -> bool:
     return renameat2 is not None and renameat2(here, os.fsencode(a), here, os.fsencode(b), exchange) == 0
 
 
-def read_folder(path: str | os.PathLike[str], kind: str, *, mapped: bool = True, verify: bool | None = None) -> Folder:
-    """Open a folder of the given kind.
+def read_folder(path: str | os.PathLike[str], kind: str, *, verify: bool | None = None) -> Folder:
+    """Open a folder of the given kind, its arrays mapped.
 
     ``verify=True`` compares every file with its checksum first, ``None`` does so for folders of up to a gigabyte.
     """
@@ -169,7 +161,7 @@ def read_folder(path: str | os.PathLike[str], kind: str, *, mapped: bool = True,
     for name, facts in manifest["files"].items():
         file = folder / name
         if name.endswith(".npy"):
-            arrays[name[:-4]] = _open_array(file, facts, mapped)
+            arrays[name[:-4]] = _open_array(file, facts)
         else:
             words[name[:-4]] = _split_words(file, facts)
     return Folder(kind, manifest["config"], arrays, words)
@@ -245,9 +237,21 @@ def verify_folder(path: str | os.PathLike[str]) -> None:
             raise FormatError(f"{file} is damaged: its checksum differs from the manifest. Restore it or rebuild.")
 
 
-def _open_array(file: Path, facts: Mapping[str, Any], mapped: bool) -> npt.NDArray[Any]:
+def _open_array(file: Path, facts: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """An array of a folder, mapped."""
+    array: npt.NDArray[Any]
     try:
-        array = _read_array(file, mapped and 0 not in facts["shape"])  # an empty file part cannot be mapped
+        with open(file, "rb") as stream:
+            header = plain_npy_header(stream)
+            if header is None:
+                stream.seek(0)
+                array = np.load(stream, allow_pickle=False)
+            elif 0 in header[0]:  # an empty part of a file cannot be mapped
+                array = np.zeros(header[0], header[2])
+            else:  # a plain array: slices of NumPy's own kind of mapped ones cost far more, and so does making them
+                shape, fortran, dtype = header
+                whole = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+                array = np.ndarray(shape, dtype, whole, stream.tell(), order="F" if fortran else "C")
     except FileNotFoundError:
         raise MissingFile(f"{file} is missing.") from None
     except (ValueError, TypeError, OSError, EOFError) as error:
@@ -257,23 +261,6 @@ def _open_array(file: Path, facts: Mapping[str, Any], mapped: bool) -> npt.NDArr
             f"{file} holds {array.dtype} of shape {array.shape}, the manifest says {facts['dtype']} {facts['shape']}."
         )
     return array
-
-
-def _read_array(file: Path, mapped: bool) -> npt.NDArray[Any]:
-    """An array as NumPy's own reader gives it, mapped or not."""
-    with open(file, "rb") as stream:
-        header = plain_npy_header(stream)
-        if header is None:
-            stream.seek(0)
-            read: npt.NDArray[Any] = np.load(stream, allow_pickle=False)
-            return read
-        shape, fortran, dtype = header
-        start = stream.tell()
-        if not mapped:
-            return np.fromfile(stream, dtype).reshape(shape, order="F" if fortran else "C")
-        whole = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    # A plain array: slices of NumPy's own kind of mapped ones cost far more, and so does making them.
-    return np.ndarray(shape, dtype, whole, start, order="F" if fortran else "C")
 
 
 def _join_words(words: Sequence[str]) -> bytes:

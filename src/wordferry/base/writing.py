@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from wordferry.base.frames import column_kind, kind_of
 from wordferry.base.lazy import tempfile
 from wordferry.base.runtime import optional_import
-from wordferry.base.values import column_kind, kind_of
 from wordferry.errors import InputError
 
 FORMATS = ("jsonl", "json", "csv", "parquet")

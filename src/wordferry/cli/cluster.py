@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,51 +15,38 @@ from wordferry.cli.output import SUMMARY, Output, note, progress_bar
 from wordferry.cli.serve import listen, service_settings
 
 cluster = Group("cluster", "Run jobs over many files on processes or a Ray cluster.")
-FILES = argument("documents", "Documents: a Parquet or JSON lines file, a folder of them, or a bucket address.")
 DOCUMENTS = argument(
     "documents", "Documents: Parquet or JSON lines (a file, folder or bucket), or an index or its shards, as they are."
 )
 QUERIES = argument("queries", "Queries, in the same forms as documents.")
 FOLDER = argument("folder", "The folder or bucket of the shards (wordferry cluster index).")
 OUTPUT = option("-o --output", "The folder or bucket address for the Parquet files of the answer.", required=True)
-WORKERS = option("--workers", "How many processes work at once (default: 1; on Ray, all cores).", type=POSITIVE)
 ADDRESS = "A running Ray cluster, or 'local' to start one here"
 RUNNING = (
-    WORKERS,
+    option("--workers", "How many processes work at once (default: 1; on Ray, all cores).", type=POSITIVE),
     option("--address", f"{ADDRESS} (default: plain processes)."),
     option("--work", "The folder of what is done, which every node must see (default: OUTPUT.job).", type=PATH),
     option("--keep", "Keep that folder when the job is done.", is_flag=True),
 )
 
 
-def block_option(help: str, default: int = 20_000) -> options.Part:
-    """The size of a task."""
-    return option("--block", help, type=POSITIVE, default=default)
-
-
 @contextmanager
 def running(
-    workers: int | None, address: str | None, work: Path | None, keep: bool, embeddings: Path | None = None
+    workers: int | None, address: str | None, embeddings: Path | None = None, **given: Any
 ) -> Iterator[dict[str, Any]]:
     """The engine that was asked for and a bar, for as long as the job runs."""
-    given: dict[str, Any] = {"work": work, "keep": keep}
+    from wordferry.engines.engine import Local
+
     if embeddings is not None:
         given["embeddings"] = wordferry.load_embeddings(embeddings)
-    engine: Any
-    if address is None:
-        from wordferry.engines.engine import Local
-
-        engine = Local(workers or 1)
-    else:
-        engine = on_ray(address, workers)
-    try:
-        with progress_bar("tasks") as progress:
-            yield {"engine": engine, "progress": progress, **given}
-    except KeyboardInterrupt:
-        note("wordferry: what is done stays in the folder of the job; the same command goes on after it.")
-        raise
-    finally:
-        engine.close()
+    started: Any = Local(workers or 1) if address is None else on_ray(address, workers)
+    with closing(started) as engine:
+        try:
+            with progress_bar("tasks") as progress:
+                yield {"engine": engine, "progress": progress, **given}
+        except KeyboardInterrupt:
+            note("wordferry: what is done stays in the folder of the job; the same command goes on after it.")
+            raise
 
 
 def on_ray(address: str, workers: int | None) -> Any:
@@ -81,7 +68,7 @@ def job_choices(**given: Any) -> Iterator[Any]:
     yield Choices(**given, fields=fields, constants=constants)
 
 
-SIZE = block_option("How many documents or queries one task takes.")
+SIZE = option("--block", "How many documents or queries one task takes.", type=POSITIVE, default=20_000)
 SHARDS = option("--shards", "How many shards to build (default: one per million documents).", type=POSITIVE)
 RUN = bundle("run", *RUNNING, "--embeddings", make=running)
 CHOICES = bundle("choices", "--distance --weights --unknown -r", SIZE, "--text --id", make=job_choices)
@@ -93,7 +80,7 @@ def _show(summary: Any, out: Output) -> None:
     out.facts(row | dict(row.pop("facts")))
 
 
-def _job(job: str, about: str, parts: list[options.Part | str], example: str) -> None:
+def _job(job: str, about: str, parts: list[options.Part], example: str) -> None:
     """A command that runs a function of :mod:`wordferry.shards.jobs` with its arguments by name."""
 
     def called(run: dict[str, Any], out: Output, **given: Any) -> None:
@@ -142,7 +129,7 @@ _job(
 
 
 @cluster.subcommand(
-    FILES,
+    argument("documents", "Documents: a Parquet or JSON lines file, a folder of them, or a bucket address."),
     option("--shards", "How many shards to build.", type=POSITIVE, required=True),
     option("-o --output", "The folder or bucket address for the shards.", required=True),
     bundle(
@@ -152,7 +139,7 @@ _job(
         option("--language", "Whose word stems 'search' knows, or none."),
         "--set",
         option("--encoder", "Search by words and meaning: an encoder that every worker can load, by its name."),
-        block_option("How many documents' words one task counts."),
+        option("--block", "How many documents' words one task counts.", type=POSITIVE, default=20_000),
         "--text --id --label",
         option("--vectors", "The column that holds a vector of each document, for search by words and meaning."),
         make=job_choices,
@@ -181,7 +168,7 @@ def index(run: dict[str, Any], out: Output, **given: Any) -> None:
     bundle(
         "choices",
         "--set",
-        block_option("How many queries one task answers from one shard.", 200),
+        option("--block", "How many queries one task answers from one shard.", type=POSITIVE, default=200),
         "--text --id",
         make=job_choices,
     ),
@@ -233,8 +220,6 @@ def serve(
     Each shard stands in processes of its own, which Ray starts again when they die; a search asks all of them and
     merges. To change to another build, start a service for it on another port, and stop this one.
     """
-    from contextlib import closing
-
     from wordferry.shards.serving import Serving
 
     settings = service_settings(**given)

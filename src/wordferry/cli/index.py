@@ -40,7 +40,10 @@ def list_(index: Path, filter: dict[str, Any] | None, k: int, offset: int, out: 
     with wordferry.Index.open(index) as opened:
         found = opened.page(k, offset=offset, filter=filter)
         total = opened.count(filter)
-    out.write(_listed(document, out.table) for document in found)
+    rows = [_row(document, shortened(document.text)) for document in found]
+    for row in rows if out.table else ():
+        row["metadata"] = ", ".join(f"{key}={value}" for key, value in row["metadata"].items())
+    out.write(rows)
     end = offset + len(found)
     what = "documents that pass the filter" if filter else "documents"
     if found and total > len(found):
@@ -70,10 +73,13 @@ def get(index: Path, ids: tuple[str, ...], out: Output) -> int:
                 missing += 1
                 note(f"wordferry: {error}")
                 continue
-            if out.table:
-                _print(document)
-            else:
+            if not out.table:
                 out.write([_row(document, document.text)])
+                continue
+            for name, value in {"id": document.id, "label": document.label, **document.metadata}.items():
+                if value is not None:
+                    click.echo(f"{name}: {value}")
+            click.echo(f"\n{document.text if isinstance(document.text, str) else ' '.join(document.text)}\n")
     return int(missing > 0)
 
 
@@ -127,8 +133,9 @@ def export_sparse(index: Path, output: Path, format: str, queries: Path | None, 
     output.mkdir(parents=True, exist_ok=True)
     with wordferry.Index.open(index) as opened:
         found = list(opened)
-        texts = [one.text if isinstance(one.text, str) else list(one.text) for one in found]
-        made = Sparse.of(texts, embeddings=opened.embeddings, tokenizer=opened.tokenizer, error=error)
+        made = Sparse.of(
+            [one.text for one in found], embeddings=opened.embeddings, tokenizer=opened.tokenizer, error=error
+        )
     with progress_bar("documents") as progress:
         vectors, ids = made.documents(progress), [one.id for one in found]
         facts = write_vectors(output / f"documents.{ending}", vectors, ids, format, made.dimensions)
@@ -143,24 +150,7 @@ def export_sparse(index: Path, output: Path, format: str, queries: Path | None, 
 
 
 def _row(document: Document, text: Any) -> dict[str, Any]:
-    row = {"id": document.id, "label": document.label, "metadata": dict(document.metadata)}
-    return row | {"text": text if isinstance(text, str) else list(text)}
-
-
-def _listed(document: Document, table: bool) -> dict[str, Any]:
-    row = _row(document, shortened(document.text))
-    if table:
-        row["metadata"] = ", ".join(f"{key}={value}" for key, value in document.metadata.items())
-    return row
-
-
-def _print(document: Document) -> None:
-    """One document for people."""
-    facts = {"id": document.id, "label": document.label, **document.metadata}
-    for name, value in facts.items():
-        if value is not None:
-            click.echo(f"{name}: {value}")
-    click.echo(f"\n{document.text if isinstance(document.text, str) else ' '.join(document.text)}\n")
+    return {"id": document.id, "label": document.label, "metadata": dict(document.metadata), "text": text}
 
 
 DOCUMENTS = "A file or folder of documents, or - for the standard input."
@@ -196,20 +186,14 @@ class _Source:
 
     def __init__(self, path: str, fields: dict[str, Any]) -> None:
         self.path, self.read = path, 0
-        self.fields = fields | {"split": None, "numbers": not fields["keep_text"]}
-        del self.fields["keep_text"]
-        if len(fields["text"]) == 1:
-            self.fields["text"] = fields["text"][0]
-        for name, default in (("encoding", "utf-8"), ("vectors", None)):
-            if fields[name] == default:
-                del self.fields[name]
+        numbers = not fields.pop("keep_text")
+        self.fields = fields | {"split": None, "numbers": numbers}
 
     def counted(self, added: int) -> dict[str, int]:
         """How many documents were added, and how many were read and left out."""
         return {"added": added} | ({"dropped": self.read - added} if self.read > added else {})
 
     def __iter__(self) -> Iterator[Record]:
-
         for record in wordferry.read_documents(self.path, **self.fields):
             self.read += 1
             yield record
@@ -391,7 +375,6 @@ def _coverage_told_later() -> Iterator[None]:
 
 
 def _report(path: Path, out: Output, facts: dict[str, int]) -> None:
-
     with wordferry.Index.open(path) as index:
         stats = index.stats()
     row = {"index": str(path), **facts, "documents": stats.documents, "words": stats.words, "bytes": stats.bytes}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import wraps
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,9 +18,6 @@ from wordferry.errors import EmptyDocumentError, InputError, NotFound, Wordferry
 if TYPE_CHECKING:
     from wordferry.words.embeddings import Embeddings
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-Part = Callable[[Any], Any]
-"""A decorator that adds options or arguments."""
 HELP = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
 PATH = click.Path(path_type=Path)
 POSITIVE = click.IntRange(min=1)
@@ -59,10 +56,10 @@ class Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
-    def subcommand(self, *parts: Part | str, **settings: Any) -> Callable[[Function], click.Command]:
+    def subcommand(self, *parts: Part, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
         """Make a command of this group of a function, as :func:`command` does."""
 
-        def made(function: Function) -> click.Command:
+        def made(function: Callable[..., Any]) -> Command:
             result = command(*parts, **settings)(function)
             self.add_command(result)
             return result
@@ -120,69 +117,66 @@ class Command(click.Command):
         return error
 
 
-def option(names: str, help: str, **settings: Any) -> Part:
+@dataclass(frozen=True)
+class Bundle:
+    """Several parameters of which a function gets one thing, called ``name``: what ``make`` gives for their values.
+
+    It is a context manager that is entered before the function is called and left after it.
+    """
+
+    name: str
+    params: list[click.Parameter]
+    make: Callable[..., AbstractContextManager[Any]]
+
+
+Part = click.Parameter | Bundle | str
+"""What a command is made of: an option or argument, several of them as one thing, or the names of shared options."""
+
+
+def option(names: str, help: str, **settings: Any) -> click.Option:
     """An option by its names, with its explanation: ``option("-o --output", "The file to write.")``."""
     if isinstance(settings.get("type"), click.IntRange | click.FloatRange):
         settings.setdefault("metavar", "NUMBER")
-    return click.option(*names.split(), help=help, **settings)
+    return click.Option(names.split(), help=help, **settings)
 
 
-def argument(name: str, help: str, **settings: Any) -> Part:
+def argument(name: str, help: str, **settings: Any) -> Argument:
     """An argument with its explanation."""
-    return click.argument(name, cls=Argument, help=help, **settings)
+    return Argument([name], help=help, **settings)
 
 
-def command(
-    *parts: Part | str, examples: Sequence[str], name: str | None = None
-) -> Callable[[Function], click.Command]:
+def bundle(
+    name: str, *parts: Part, make: Callable[..., AbstractContextManager[Any]] = lambda **given: nullcontext(given)
+) -> Bundle:
+    """Several options as one thing; by default a mapping."""
+    return Bundle(name, _params(parts), make)
+
+
+def command(*parts: Part, examples: Sequence[str], name: str | None = None) -> Callable[[Callable[..., Any]], Command]:
     """Make a command of a function: ``@command("INDEX -k --filter", examples=["wordferry search news 'tax law'"])``.
 
     ``parts`` are the arguments and options in the order of the help, shared ones by name (:data:`SHARED`).
     """
 
-    def made(function: Function) -> click.Command:
-        called: Any = function
-        for part in reversed(_parts(parts)):
-            called = part(called)
+    def made(function: Callable[..., Any]) -> Command:
+        def called(**given: Any) -> Any:
+            with ExitStack() as stack:
+                for one in parts:
+                    if isinstance(one, Bundle):
+                        values = {str(param.name): given.pop(str(param.name)) for param in one.params}
+                        given[one.name] = stack.enter_context(one.make(**values))
+                return function(**given)
+
         title = name or function.__name__.rstrip("_").replace("_", "-")
-        return click.command(title, cls=Command, examples=examples)(called)
+        return Command(title, params=_params(parts), callback=called, help=function.__doc__, examples=examples)
 
     return made
 
 
-def bundle(
-    name: str, *parts: Part | str, make: Callable[..., AbstractContextManager[Any]] = lambda **given: nullcontext(given)
-) -> Part:
-    """Several options of which a function gets one thing, called ``name``: what ``make`` gives for their values.
-
-    It is a context manager that is entered before the function is called and left after it; by default a mapping.
-    """
-
-    def probe() -> None: ...
-
-    for part in reversed(_parts(parts)):
-        part(probe)
-    params = probe.__click_params__  # type: ignore[attr-defined]
-    names = [param.name for param in params]
-
-    def add(function: Function) -> Function:
-        @wraps(function)
-        def called(**given: Any) -> Any:
-            with make(**{key: given.pop(key) for key in names}) as value:
-                return function(**given, **{name: value})
-
-        called.__click_params__ = [*getattr(function, "__click_params__", []), *params]  # type: ignore[attr-defined]
-        return called  # type: ignore[return-value]
-
-    return add
-
-
-def complete_distance(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of distances that begin with ``incomplete``, for the shell's completion."""
-    return [name for name in wordferry.DISTANCES if name.startswith(incomplete)]
-
-
-DISTANCE: dict[str, Any] = {"metavar": "DISTANCE", "shell_complete": complete_distance}
+DISTANCE: dict[str, Any] = {
+    "metavar": "DISTANCE",
+    "shell_complete": lambda ctx, option, begun: [name for name in wordferry.DISTANCES if name.startswith(begun)],
+}
 _OWN = ("--distance", "--weights", "--unknown", "--encoder")
 """Options that an index answers where nothing is given."""
 SHARED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -227,25 +221,31 @@ SHARED: dict[str, tuple[str, dict[str, Any]]] = {
 """The options of several commands, each by one of its names in the parts of a command."""
 
 
-def _shared(word: str) -> Part:
-    """A shared option: ``--filter``, ``--weights=idf`` with its default, ``--threshold!`` required; or ``INDEX``."""
+def _shared(word: str) -> click.Parameter:
+    """A shared option: ``--filter``, ``--weights=idf`` with its default; or ``INDEX``."""
     if word == "INDEX":
         return argument("index", "The folder of the index.", type=PATH)
-    name, given, default = word.rstrip("!").partition("=")
+    name, given, default = word.partition("=")
     names = next(names for names in SHARED if name in names.split())
     help, settings = SHARED[names]
     if name in _OWN:
         help += "." if given else "; default: the index's own."
     chosen = {"default": int(default) if default.isdigit() else default} if given else {}
-    return option(names, help, **(settings | chosen), required=word.endswith("!"))
+    return option(names, help, **(settings | chosen))
 
 
-def _parts(parts: Sequence[Part | str]) -> list[Part]:
+def _params(parts: Sequence[Part]) -> list[click.Parameter]:
     """Arguments and options in the order of the help; names of shared ones stand in one text."""
-    return [one for part in parts for one in (map(_shared, part.split()) if isinstance(part, str) else [part])]
+    params: list[click.Parameter] = []
+    for part in parts:
+        if isinstance(part, str):
+            params += map(_shared, part.split())
+        else:
+            params += part.params if isinstance(part, Bundle) else [part]
+    return params
 
 
-def distance_option(default: str = "rel-rwmd + 2*cosine") -> Part:
+def distance_option(default: str = "rel-rwmd + 2*cosine") -> click.Option:
     """The distance where no index says which one it has."""
     return option("-d --distance", SHARED["-d --distance"][0] + ".", default=default, **DISTANCE)
 

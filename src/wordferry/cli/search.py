@@ -1,4 +1,4 @@
-"""``wordferry search | similar``: the documents that words find, or that are nearest to a text, and why."""
+"""``wordferry search | similar | distance | explain``: what is near a text and why, in an index or of two texts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 import wordferry
 from wordferry.cli import options
-from wordferry.cli.options import argument, command, option
+from wordferry.cli.options import PATH, POSITIVE, argument, bundle, command, option
 from wordferry.cli.output import ROWS, Output, note, shortened, terminal_width
 from wordferry.errors import FormatError, InputError
 
@@ -167,3 +167,75 @@ def _decoded(line: str | bytes) -> str | FormatError:
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         return FormatError(f"expected UTF-8 text, found byte 0x{byte:02x} at position {error.start}.")
+
+
+TEXTS = (
+    argument("a", "A text; @FILE reads one from a file, @- from the standard input."),
+    argument("b", "The text to compare it with, or @FILE or @-."),
+    "--distance=wmd",
+)
+BY = click.Choice(["word", "sentence"])
+HOW = bundle(
+    "how",
+    "--embeddings",
+    option("--related", "A folder of related words (default: those of all words that have a vector).", type=PATH),
+    "--overlap --weights=counts --unknown=match",
+)
+
+
+@command(
+    *TEXTS,
+    option("--all", "Compute every distance.", is_flag=True),
+    HOW,
+    ROWS,
+    examples=[
+        "wordferry distance 'Obama speaks to the media' 'The president greets the press'",
+        "wordferry distance @first.txt @second.txt --all",
+    ],
+)
+def distance(a: str, b: str, distance: str, all: bool, how: dict[str, Any], out: Output) -> None:
+    """The distance of two texts."""
+    if all and how["overlap"] is not None:
+        raise InputError("--overlap belongs to one distance; leave out --all or --overlap.")
+    texts = options.read_text(a), options.read_text(b)
+    measures = _measures(list(wordferry.DISTANCES) if all else [distance], how)
+    named = ((one.distance, one.pair(*texts)) for one in measures)
+    out.write({"distance": record.name, "value": value, "title": record.title} for record, value in named)
+
+
+@command(
+    *TEXTS,
+    option("--by", "What is shown: which word moved where, or sentence.", type=BY, default="word"),
+    HOW,
+    option("--limit", "Show only the NUMBER most expensive rows, or first pairs of sentences.", type=POSITIVE),
+    option("--html", "Write a page with a flow diagram.", type=PATH),
+    option("--png", "Write a picture (any format that matplotlib knows).", type=PATH),
+    ROWS,
+    examples=[
+        "wordferry explain 'Obama speaks to the media' 'The president greets the press'",
+        "wordferry explain @first.txt @second.txt --by sentence",
+        "wordferry explain @first.txt @second.txt -d rel-wmd --html flow.html --png flow.png",
+    ],
+)
+def explain(
+    a: str, b: str, distance: str, by: Literal["word", "sentence"], how: dict[str, Any], out: Output, **given: Any
+) -> None:
+    """Take the distance of two texts apart, by words or sentences."""
+    (measure,) = _measures([distance], how)
+    explanation, limit = measure.explain(options.read_text(a), options.read_text(b)), given["limit"]
+    for name, write in (("html", explanation.to_html), ("png", explanation.plot)):
+        if given[name] is not None:
+            write(given[name])
+            note(f"wrote {given[name]}")
+    told = explanation.told_by(by)
+    if out.table:
+        click.echo(told.to_text(limit=limit, width=terminal_width()))
+    else:
+        out.write(told.to_rows()[:limit])
+
+
+def _measures(distances: list[str], how: dict[str, Any]) -> list[wordferry.Measure]:
+    """How to compare by each of some distances, with vectors and related words that are loaded once."""
+    related = None if how["related"] is None else wordferry.RelatedWords.load(how["related"])
+    given = {**how, "embeddings": options.load_vectors(how["embeddings"]), "related": related}
+    return [wordferry.Measure(one, **given) for one in distances]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordferry.base.charts import new_figure
+from wordferry.base.frames import new_figure
 from wordferry.explanations.layout import NOBODY, Layout, arrange
 
 if TYPE_CHECKING:

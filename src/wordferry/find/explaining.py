@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.charts import bars
-from wordferry.base.frames import Tabular, columns_of
+from wordferry.base.frames import Tabular, bars, columns_of
 from wordferry.find.ranking import QueryWord, Ranker, Ranking
 from wordferry.texts.stop_marks import unmarked
 

@@ -12,9 +12,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from wordferry.base.charts import COLOUR, drawn_on
 from wordferry.base.checks import real_number
-from wordferry.base.frames import TableRows, columns_of
+from wordferry.base.frames import COLOUR, TableRows, columns_of, drawn_on
 from wordferry.base.runtime import ShowProgress
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.index.config import RECOMMENDED

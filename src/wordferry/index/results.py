@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from wordferry.base.charts import bars
-from wordferry.base.frames import TableRow, TableRows, columns_of
+from wordferry.base.frames import TableRow, TableRows, bars, columns_of
 from wordferry.errors import InputError
 from wordferry.texts.tokenizers import KeptText
 

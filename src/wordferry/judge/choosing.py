@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Int64Array
-from wordferry.base.charts import bars
-from wordferry.base.frames import Tabular
+from wordferry.base.frames import Tabular, bars
 from wordferry.base.runtime import Run, ShowProgress, no_progress, progress_for
 from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Problem, fill

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.charts import bars
-from wordferry.base.frames import Tabular, columns_of
+from wordferry.base.frames import Tabular, bars, columns_of
 from wordferry.base.runtime import ShowProgress, no_progress, optional_import, progress_for
 from wordferry.errors import InputError
 from wordferry.judge.bootstrap import Interval, interval_of

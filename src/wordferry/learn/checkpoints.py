@@ -46,7 +46,7 @@ def read_state(path: str | os.PathLike[str], problem: str) -> State | None:
     """The state in a folder, or None where there is no folder yet."""
     if not Path(path).exists():
         return None
-    folder = storage.read_folder(path, _KIND, mapped=False)
+    folder = storage.read_folder(path, _KIND)
     if folder.config.get("problem") != problem:
         raise InputError(
             f"{path} holds a training on other documents or with other settings. Choose another folder, or remove it."

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.values import plain_value
+from wordferry.base.frames import plain_value
 from wordferry.errors import FormatError, InputError
 
 

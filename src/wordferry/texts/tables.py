@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.base.frames import plain_value
 from wordferry.base.runtime import optional_import
-from wordferry.base.values import plain_value
 from wordferry.errors import FormatError, InputError
 from wordferry.texts.records import Fields, Record
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int32Array, Int64Array
-from wordferry.base.jobs import run_jobs
-from wordferry.base.runtime import Report, no_progress
+from wordferry.base.runtime import Report, no_progress, run_jobs
 from wordferry.compare import on_device
 from wordferry.compare.bags import Bags
 from wordferry.compare.distances.centroid import CentroidDistance

@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from wordferry.base.checks import whole_number
+from wordferry.base.frames import plain_value
 from wordferry.base.runtime import ShowProgress
-from wordferry.base.values import plain_value
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.index.results import shown
 from wordferry.index.search.filters import Condition, compile_filter

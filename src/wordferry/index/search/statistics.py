@@ -41,8 +41,8 @@ class CollectionStatistics(Statistics):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CollectionStatistics:
         """Read them from such a folder."""
-        folder = storage.read_folder(path, KIND, mapped=False)
-        values: dict[str, Any] = {**folder.arrays, **folder.config}
+        folder = storage.read_folder(path, KIND)
+        values: dict[str, Any] = {name: np.array(array) for name, array in folder.arrays.items()} | folder.config
         return cls(**values | {"fields": frozenset(values["fields"])})
 
 

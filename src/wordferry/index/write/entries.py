@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wordferry.base.values import plain_value
+from wordferry.base.frames import plain_value
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.index.results import Document, shown
 from wordferry.index.storage.columns import LIST

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Int32Array
-from wordferry.base.jobs import run_jobs
 from wordferry.base.lazy import sparse as sp
-from wordferry.base.runtime import Progress, logger
+from wordferry.base.runtime import Progress, logger, run_jobs
 from wordferry.kernels import native
 from wordferry.kernels.native import Candidates, Points
 from wordferry.words.related.exact import OwnLists, ranked_lists, scaled_points

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int32Array
-from wordferry.base.jobs import run_jobs
-from wordferry.base.runtime import Progress
+from wordferry.base.runtime import Progress, run_jobs
 from wordferry.kernels import native
 from wordferry.kernels.native import Candidates, Points
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from wordferry.base.charts import bars
-from wordferry.base.frames import Tabular
+from wordferry.base.frames import Tabular, bars
 
 _SHOWN = 4
 

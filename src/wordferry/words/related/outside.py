@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array
-from wordferry.base.jobs import run_jobs
+from wordferry.base.runtime import run_jobs
 from wordferry.kernels import native
 from wordferry.kernels.native import Candidates
 from wordferry.words.related.exact import scaled_points
