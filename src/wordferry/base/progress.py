@@ -17,6 +17,11 @@ _SHORTEST = 8
 """The shortest bar that is drawn, in characters."""
 _SOON = 1.0
 """Seconds of work before what is left of it is guessed."""
+_PAGE = (
+    "<div>{} <progress value='{}' max='{}' style='width:16em'></progress> "
+    "<span style='font-variant-numeric:tabular-nums'>{}</span></div>"
+)
+"""A bar in a notebook: the label, how much is done and of how much, and the text."""
 
 
 class Progress(Protocol):
@@ -53,13 +58,16 @@ class Bar:
 
     def __init__(self, label: str = "", *, keep: bool = True) -> None:
         self.label, self.keep = label, keep
-        self._place = _Cell() if _kernel() is not None else _Stream()
+        self._stream: TextIO | None = sys.stderr if _kernel() is None else None
+        self._cell: Any = None
+        """What a notebook shows, once there is something."""
+        self._watched = self._stream is None or self._stream.isatty()
         self._reset(0)
 
     def _reset(self, total: int) -> None:
         self.total, self.done = total, 0
         self._began = time.monotonic()
-        self._shown = self._began - _EVERY if self._place.watched else self._began
+        self._shown = self._began - _EVERY if self._watched else self._began
         self._open = False
 
     def __call__(self, done: int, total: int, /) -> None:
@@ -70,10 +78,10 @@ class Bar:
             return
         self.done = done
         now = time.monotonic()
-        last = self._ended and (self._place.watched or self._open)
-        if last or now - self._shown >= (_EVERY if self._place.watched else _LINES_EVERY):
+        last = self._ended and (self._watched or self._open)
+        if last or now - self._shown >= (_EVERY if self._watched else _LINES_EVERY):
             self._shown, self._open = now, True
-            self._place.show(self.label, self.done, self.total, self.text())
+            self._show(self.text())
         if self._ended:
             self.close()
 
@@ -81,16 +89,43 @@ class Bar:
     def _ended(self) -> bool:
         return 0 < self.total <= self.done
 
+    def _show(self, text: str) -> None:
+        """Draw the bar in the place of the one before, or write a line of a log."""
+        from html import escape
+
+        most = max(self.total, 1)
+        if self._stream is None:
+            self._display(_PAGE.format(escape(self.label), self.done, most, escape(text)), f"{self.label}  {text}")
+        elif self._watched:
+            self._write("\r\x1b[K" + _drawn(self.label, min(self.done / most, 1.0), text))
+        else:
+            self._write(f"{self.label}  {text}\n".lstrip())
+
+    def _display(self, page: str, text: str) -> None:
+        """Show this among the outputs of a notebook's cell, which needs IPython alone, and no widgets."""
+        data = {"text/html": page, "text/plain": text.strip()}
+        if self._cell is None:
+            self._cell = sys.modules["IPython"].display.display(data, raw=True, display_id=True)
+        else:
+            self._cell.update(data, raw=True)
+
+    def _write(self, text: str) -> None:
+        if self._stream is not None:
+            self._stream.write(text)
+            self._stream.flush()
+
     def close(self) -> None:
         """Leave the line, or clear it; nothing more is shown of this part."""
-        if self._open:
-            self._place.end(self.keep)
+        if self._open and self._stream is None and not self.keep:
+            self._display("", "")
+        elif self._open and self._watched:
+            self._write("\n" if self.keep else "\r\x1b[K")
         self._open = False
 
     def __del__(self) -> None:
         """A job that was stopped leaves a line of its own to what is written next."""
         with suppress(AttributeError, OSError, ValueError, ImportError):  # the stream has gone, or Python is ending
-            if isinstance(self._place, _Stream):
+            if self._stream is not None:
                 self.close()
 
     def text(self) -> str:
@@ -105,30 +140,6 @@ class Bar:
                 parts.append(f"{self.done / seconds:,.0f} a second")
             parts.append(f"{_duration(seconds / share - seconds)} left")
         return "  ".join(parts)
-
-
-class _Stream:
-    """A bar on one line of a terminal, as wide as that at most; elsewhere as lines of a log."""
-
-    def __init__(self) -> None:
-        self._stream: TextIO = sys.stderr
-        self.watched = self._stream.isatty()
-
-    def show(self, label: str, done: int, total: int, text: str) -> None:
-        """Draw the bar over the one before, or write a line."""
-        if self.watched:
-            self._write("\r\x1b[K" + _drawn(label, min(done / max(total, 1), 1.0), text))
-        else:
-            self._write(f"{label}  {text}\n".lstrip())
-
-    def end(self, keep: bool) -> None:
-        """Leave the line, or clear it."""
-        if self.watched:
-            self._write("\n" if keep else "\r\x1b[K")
-
-    def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
 
 
 def _drawn(label: str, share: float, text: str) -> str:
@@ -151,37 +162,6 @@ def _drawn(label: str, share: float, text: str) -> str:
             console.print(ProgressBar(total=1.0, completed=share, width=width))
         parts.append(drawn.get().strip())
     return "  ".join([*parts, text])
-
-
-class _Cell:
-    """The place of a bar among the outputs of a notebook's cell. It needs IPython alone, and no widgets."""
-
-    watched = True
-
-    def __init__(self) -> None:
-        self._handle: Any = None
-
-    def show(self, label: str, done: int, total: int, text: str) -> None:
-        """Draw the bar, in the place where it was."""
-        import html
-
-        page = (
-            f"<div>{html.escape(label)} <progress value='{done}' max='{max(total, 1)}' style='width:16em'></progress> "
-            f"<span style='font-variant-numeric:tabular-nums'>{html.escape(text)}</span></div>"
-        )
-        self._put({"text/html": page, "text/plain": f"{label}  {text}".strip()})
-
-    def end(self, keep: bool) -> None:
-        """Leave the bar, or nothing to see."""
-        if not keep:
-            self._put({"text/html": "", "text/plain": ""})
-
-    def _put(self, data: dict[str, str]) -> None:
-        if self._handle is None:
-            display = sys.modules["IPython"].display.display
-            self._handle = display(data, raw=True, display_id=True)
-        else:
-            self._handle.update(data, raw=True)
 
 
 def _kernel() -> Any:
