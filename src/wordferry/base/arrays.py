@@ -85,7 +85,8 @@ def canonical_csr(matrix: Any, columns: int | None = None, *, name: str = "X") -
     _check_values(X, name)
     if not X.has_canonical_format or not X.data.all():
         X = _merged(X, name)
-    _check_sums(X, name)
+    if X.nnz and not float(X.data.max()) < np.finfo(np.float64).max / X.nnz:  # else no row can add up to too much
+        row_sums(X, name=name)
     return X
 
 
@@ -107,12 +108,6 @@ def check_row_sums(sums: Float64Array, first: int, *, name: str = "X") -> None:
             f"The weights of {name}, row {first + int(np.flatnonzero(~np.isfinite(sums))[0])}, add up to more than "
             f"{np.finfo(np.float64).max:.1e}, so they cannot be made into shares. Divide the weights by a large number."
         )
-
-
-def _check_sums(X: sp.csr_array, name: str) -> None:
-    """Refuse rows that cannot be summed. Where the largest weight and the longest row settle it, nothing is added."""
-    if X.nnz and not float(X.data.max()) < np.finfo(np.float64).max / X.nnz:
-        row_sums(X, name=name)
 
 
 def _check_values(X: sp.csr_array, name: str) -> None:

@@ -215,14 +215,12 @@ def plain_value(value: Any) -> Any:
     """
     if type(value) in _PLAIN:
         return value
-    if isinstance(value, float) and type(value) is float:
+    if type(value) is float:
         return None if value != value else value
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | np.ndarray):
         return [plain_value(one) for one in value]
     if isinstance(value, AbstractSet):
         return sorted((plain_value(one) for one in value), key=str)
-    if isinstance(value, np.ndarray):
-        return [plain_value(one) for one in value]
     if isinstance(value, np.datetime64 | np.timedelta64):
         return None if np.isnat(value) else str(value)
     if isinstance(value, np.generic):

@@ -164,9 +164,7 @@ def text_lines(
 
 
 def _utf8_lines(reader: ByteReader) -> Iterator[tuple[int, str]]:
-    number = 0
-    while line := reader.readline():
-        number += 1
+    for number, line in enumerate(iter(reader.readline, b""), start=1):
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -133,12 +133,11 @@ def export_sparse(index: Path, output: Path, format: str, queries: Path | None, 
     output.mkdir(parents=True, exist_ok=True)
     with wordferry.Index.open(index) as opened:
         found = list(opened)
-        made = Sparse.of(
-            [one.text for one in found], embeddings=opened.embeddings, tokenizer=opened.tokenizer, error=error
-        )
+        texts, ids = [one.text for one in found], [one.id for one in found]
+        made = Sparse.of(texts, embeddings=opened.embeddings, tokenizer=opened.tokenizer, error=error)
     with progress_bar("documents") as progress:
-        vectors, ids = made.documents(progress), [one.id for one in found]
-        facts = write_vectors(output / f"documents.{ending}", vectors, ids, format, made.dimensions)
+        file = output / f"documents.{ending}"
+        facts = write_vectors(file, made.documents(progress), ids, format, made.dimensions)
     write_words(output / "words.txt", made)
     row = {"documents": facts["vectors"], "entries": facts["entries"], "dimensions": made.dimensions}
     if queries is not None:
@@ -237,15 +236,14 @@ def create(
         wordferry.Index.open(beside) if resume else wordferry.Index.create(beside, overwrite=True, **_choices(choices))
     )
     facts = {"added": 0}
-    with _kept_when_stopped(beside), _coverage_told_later():
+    with _kept_when_stopped(beside):
         with opened:
             if resume:
                 note(f"{len(opened)} documents are stored already; going on after them")
             if documents is not None:
                 source = _Source(documents, given.pop("fields"))
-                with progress_bar("adding documents") as progress, progress_bar("relating words") as relating:
-                    given |= {"progress": progress, "graph_progress": relating}
-                    facts = source.counted(opened.fill(source, resume=True, **given))
+                with _adding() as bars:
+                    facts = source.counted(opened.fill(source, resume=True, **bars, **given))
         swap_in(beside, index)
     _report(index, out, facts)
 
@@ -266,15 +264,10 @@ def create(
 def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], out: Output, **given: Any) -> None:
     """Add documents, all of them or none."""
     source = _Source(documents, fields)
-    with (
-        wordferry.Index.open(index) as opened,
-        progress_bar("adding documents") as progress,
-        progress_bar("relating words") as relating,
-        _coverage_told_later(),
-    ):
+    with wordferry.Index.open(index) as opened, _adding() as bars:
         store = opened.upsert if upsert else opened.add
         try:
-            added = len(store(source, progress=progress, graph_progress=relating, **given))
+            added = len(store(source, **bars, **given))
         except KeyboardInterrupt:
             note(f"wordferry: nothing was added to {index}: documents are added all together or not at all.")
             raise
@@ -315,10 +308,8 @@ def verify(index: Path, out: Output) -> None:
 
     Files are compared with their checksums, and all parts with each other. Exits with 2 when anything is wrong.
     """
-    from dataclasses import asdict
-
     with wordferry.Index.open(index) as opened:
-        out.facts(asdict(opened.verify()))
+        out.facts(vars(opened.verify()))
     note(f"{index} is sound")
 
 
@@ -365,13 +356,17 @@ def _kept_when_stopped(beside: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _coverage_told_later() -> Iterator[None]:
-    """Leave to :func:`_report` what a program is warned of, in the words of the command line."""
+def _adding() -> Iterator[dict[str, Any]]:
+    """The bars of an addition. A warning that few words have a vector is left to :func:`_report`, in our words."""
     from wordferry.texts.coverage import CoverageWarning
 
-    with warnings.catch_warnings():
+    with (
+        warnings.catch_warnings(),
+        progress_bar("adding documents") as progress,
+        progress_bar("relating words") as relating,
+    ):
         warnings.simplefilter("ignore", CoverageWarning)
-        yield
+        yield {"progress": progress, "graph_progress": relating}
 
 
 def _report(path: Path, out: Output, facts: dict[str, int]) -> None:

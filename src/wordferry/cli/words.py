@@ -165,11 +165,9 @@ def plot(word: tuple[str, ...], output: Path, embeddings: Path | None, limit: in
 
 def _facts(related: wordferry.RelatedWords) -> dict[str, Any]:
     """What is known about related words, flat; what does not apply is None."""
-    from dataclasses import asdict
-
     facts: dict[str, Any] = {
         "words": len(related),
         "c_max": None if math.isnan(related.c_max) else round(related.c_max, 6),
         "pairs": int(related.graph.nnz) // 2,
     }
-    return facts | asdict(related.record) | {"embeddings": related.fingerprint}
+    return facts | vars(related.record) | {"embeddings": related.fingerprint}
