@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import math
 import os
 import re
@@ -23,7 +24,7 @@ BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 UNPACK_VARIABLE = "WORDFERRY_UNPACK"
 _UNPACK_BASE, _UNPACK_RATIO = 64 << 20, 64
 _UNPACK_PIPE = 4 << 30  # a pipe does not tell its size
-_BLOCK = 1 << 20
+_BUFFER = 1 << 16
 _OTHER_MARKS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
 
@@ -51,98 +52,73 @@ def too_large(name: object, limit: int) -> FormatError:
     )
 
 
-class ByteReader:
+class ByteReader(io.BufferedReader):
     """A file read from front to back, unpacked when its bytes are gzip, with what progress bars need.
 
-    ``position`` and ``size`` count bytes of the file as it lies on the disk; ``offset`` counts unpacked bytes read. A
-    byte-order mark at the head is not part of the data. ``unpack`` bounds what gzip may become (:func:`unpack_limit`).
+    ``position`` and ``size`` count bytes of the file as it lies on the disk. ``"-"`` is the standard input, which stays
+    open and has no size. A byte-order mark at the head is not part of the data; ``marks=False`` leaves it to whoever
+    decodes the bytes. ``unpack`` bounds what gzip may become (:func:`unpack_limit`).
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], stream: Any = None, *, unpack: int | None = None, marks: bool = True
-    ) -> None:
-        """Open a path, or read on in an open buffered stream (then ``path`` is its name and it stays open).
-
-        ``marks=False`` leaves a byte-order mark to whoever decodes the bytes.
-        """
-        self.name = os.fspath(path)
-        self.offset = 0
-        self._owned = stream is None
-        self._raw = _open(path) if stream is None else stream
-        self.size = os.fstat(self._raw.fileno()).st_size if self._owned else 0
-        self.packed = self._raw.peek(2)[:2] == GZIP
-        self._stream: Any = gzip.GzipFile(fileobj=self._raw) if self.packed else self._raw
-        self.limit = unpack_limit(self.size if self._owned else None, unpack)
-        try:
-            if marks:
-                self._skip_mark()
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def position(self) -> int:
-        return int(self._raw.tell())
-
-    @property
-    def most_bytes(self) -> int:
-        """A bound on the unpacked size (deflate packs a byte into no less than 1/1032)."""
-        return min(self.size * 1032, self.limit) if self.packed else self.size
-
-    def read(self, count: int) -> bytes:
-        """Up to ``count`` bytes; fewer only at the end."""
-        return self._counted(self._stream.read, count)
-
-    def readline(self, limit: int = -1) -> bytes:
-        """The next line with its line break, or ``limit`` bytes of it."""
-        return self._counted(self._stream.readline, limit)
-
-    def peek(self, count: int) -> bytes:
-        """Up to ``count`` of the next bytes, without moving on."""
-        try:
-            return bytes(self._stream.peek(count)[:count])
-        except BROKEN_GZIP as error:
-            raise self._broken(error) from None
-
-    def _skip_mark(self) -> None:
-        start = self.peek(3)
-        if start == codecs.BOM_UTF8:
-            self._stream.read(3)
+    def __init__(self, path: str | os.PathLike[str], *, unpack: int | None = None, marks: bool = True) -> None:
+        self._file = _open(path)
+        self.size = 0 if path == "-" else os.fstat(self._file.fileno()).st_size
+        self.packed = self._file.peek(2)[:2] == GZIP
+        self.limit = unpack_limit(None if path == "-" else self.size, unpack)
+        super().__init__(_Unpacked(path, self._file, self.limit if self.packed else None), _BUFFER)
+        start = self.peek(3) if marks else b""
+        if start.startswith(codecs.BOM_UTF8):
+            self.read(3)
         elif (name := _OTHER_MARKS.get(start[:2])) is not None:
             raise FormatError(
                 f"{self.name} is {name} text; expected UTF-8. Say so with encoding={name.lower()!r} "
                 "where documents are read, or convert the file."
             )
 
-    def _counted(self, method: Any, count: int) -> bytes:
-        room = self.limit - self.offset + 1 if self.packed else count
-        try:
-            data: bytes = method(room if count < 0 else min(count, room))
-        except BROKEN_GZIP as error:
-            raise self._broken(error) from None
-        self.offset += len(data)
-        if self.packed and self.offset > self.limit:
-            raise too_large(self.name, self.limit)
-        return data
+    @property
+    def position(self) -> int:
+        return int(self._file.tell())
 
-    def _broken(self, error: BaseException) -> FormatError:
-        return FormatError(f"{self.name}: the gzip data is broken or ends early after {self.offset} bytes ({error}).")
+    @property
+    def most_bytes(self) -> int:
+        """A bound on the unpacked size (deflate packs a byte into no less than 1/1032)."""
+        return min(self.size * 1032, self.limit) if self.packed else self.size
+
+
+class _Unpacked(io.RawIOBase):
+    """The bytes of an open file: its own, or with a ``limit`` those that its gzip data become."""
+
+    def __init__(self, path: str | os.PathLike[str], file: Any, limit: int | None) -> None:
+        self.name = "standard input" if path == "-" else os.fspath(path)
+        self._opened = [] if path == "-" else [file]
+        self._stream = file if limit is None else gzip.GzipFile(fileobj=file)
+        self._offset, self._limit = 0, limit
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data: bytes = self._stream.read1(len(buffer))
+        except BROKEN_GZIP as error:
+            raise FormatError(
+                f"{self.name}: the gzip data is broken or ends early after {self._offset} bytes ({error})."
+            ) from None
+        self._offset += len(data)
+        if self._limit is not None and self._offset > self._limit:
+            raise too_large(self.name, self._limit)
+        buffer[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:
-        if self._owned:
-            self._stream.close()
-            self._raw.close()
-
-    def __enter__(self) -> ByteReader:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
+        for file in self._opened:
+            file.close()
+        super().close()
 
 
 def _open(path: str | os.PathLike[str]) -> Any:
     try:
-        return open(path, "rb")
+        return sys.stdin.buffer if path == "-" else open(path, "rb")
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(f"There is no file {os.fspath(path)}.") from None
     except IsADirectoryError:
@@ -157,14 +133,12 @@ def text_lines(
         plain = codecs.lookup(encoding).name == "utf-8"
     except (LookupError, TypeError):
         raise InputError(f"There is no encoding {encoding!r}. Common ones: utf-8, latin-1, cp1252, utf-16.") from None
-    standard = source == "-"
-    stream = sys.stdin.buffer if standard else None
-    with ByteReader("standard input" if standard else source, stream, unpack=unpack, marks=plain) as reader:
+    with ByteReader(source, unpack=unpack, marks=plain) as reader:
         yield from _utf8_lines(reader) if plain else _decoded_lines(reader, encoding)
 
 
 def _utf8_lines(reader: ByteReader) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(iter(reader.readline, b""), start=1):
+    for number, line in enumerate(reader, start=1):
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -178,22 +152,14 @@ def _utf8_lines(reader: ByteReader) -> Iterator[tuple[int, str]]:
 
 def _decoded_lines(reader: ByteReader, encoding: str) -> Iterator[tuple[int, str]]:
     """Lines of any encoding, also of those in which a line break is not the one byte of ASCII."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    number, rest, block = 0, "", b"\n"
-    while block:
-        block = reader.read(_BLOCK)
-        try:
-            lines = (rest + decoder.decode(block, final=not block)).split("\n")
-        except UnicodeDecodeError as error:
-            raise FormatError(
-                f"{reader.name} is no {encoding} text after line {number}: {error.reason}. Name another encoding."
-            ) from None
-        rest = lines.pop()
-        for line in lines:
-            number += 1
-            yield number, line + "\n"
-    if rest:
-        yield number + 1, rest
+    number = 0
+    try:
+        for number, line in enumerate(io.TextIOWrapper(reader, encoding, newline="\n"), start=1):
+            yield number, line
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            f"{reader.name} is no {encoding} text after line {number}: {error.reason}. Name another encoding."
+        ) from None
 
 
 def npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -136,7 +136,7 @@ def _format_of(path: Path, format: str | None) -> str:
 
 def _sniff(reader: ByteReader, path: Path) -> str:
     """Text or binary? A binary file has a line of sizes, and then bytes that no text has."""
-    start = reader.peek(4096)
+    start = reader.peek(4096)[:4096]
     if start[:4] == _FASTTEXT_MODEL:
         raise FormatError(f"{path} is a fastText model (.bin). Load the .vec file that comes with it.")
     if start[:2] == b"PK":
