@@ -169,9 +169,10 @@ def test_completion_knows_commands_and_distances() -> None:
 
 
 def test_numbers_that_json_lacks_become_null(capsys: pytest.CaptureFixture[str]) -> None:
-    from wordferry.cli.output import Output
+    from wordferry.cli.output import output
 
-    Output(True, None).write([{"a": float("inf"), "b": [float("nan"), 1.5], "c": {"d": 2}}])
+    with output(True) as out:
+        out.write([{"a": float("inf"), "b": [float("nan"), 1.5], "c": {"d": 2}}])
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 1.5], "c": {"d": 2}}
 
 

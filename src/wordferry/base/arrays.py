@@ -131,8 +131,7 @@ def _merged(X: sp.csr_array, name: str) -> sp.csr_array:
         raise InputError(
             f"The whole weights of {name}, row {int(too_large[0])}, add up to 2**62 or more. Pass them as float64."
         )
-    wide = np.int64 if whole else np.float64
-    merged = sp.csr_array((X.data.astype(wide), X.indices.copy(), X.indptr.copy()), shape=X.shape)
+    merged = X.astype(np.int64 if whole else np.float64)
     merged.sum_duplicates()
     merged.eliminate_zeros()
     return merged
@@ -145,12 +144,11 @@ def _as_csr(matrix: Any, name: str) -> sp.csr_array:
     if matrix.format == "csr":
         return sp.csr_array(matrix)
     coo = matrix.tocoo(copy=False)
-    rows, columns = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)
-    for axis, places in enumerate((rows, columns)):
-        _check_range(places, matrix.shape[axis], name)
-    order = np.argsort(rows, kind="stable")
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=matrix.shape[0]))))
-    return sp.csr_array((coo.data[order], columns[order], indptr), shape=matrix.shape)
+    for places, size in zip((coo.row, coo.col), coo.shape, strict=True):
+        _check_range(places, size, name)
+    order = np.argsort(coo.row, kind="stable")
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(coo.row, minlength=coo.shape[0]))))
+    return sp.csr_array((coo.data[order], coo.col[order], indptr), shape=coo.shape)
 
 
 def _check_indices(matrix: Any, name: str) -> None:
@@ -225,11 +223,9 @@ class Neighbors(Tabular):
             raise InputError(f"parts must answer the same queries; they have {[len(part) for part in parts]} rows.")
         if len(parts) == 1 and parts[0].indices.shape[1] == k:
             return parts[0]
-        room = np.full((len(parts[0]), k), -1)  # so that the result has k places however few the parts have
-        indices = np.concatenate([*(part.indices for part in parts), room], axis=1)
-        distances = np.concatenate(
-            [*(part.distances for part in parts), np.full(room.shape, np.inf, np.float32)], axis=1
-        )
+        first = parts[0].resized(parts[0].indices.shape[1] + k)  # the result has k places however few the parts have
+        indices = np.concatenate([first.indices, *(part.indices for part in parts[1:])], axis=1)
+        distances = np.concatenate([first.distances, *(part.distances for part in parts[1:])], axis=1)
         order = np.lexsort((np.where(indices < 0, _NO_INDEX, indices), distances), axis=1)[:, :k]
         found = cls(
             np.take_along_axis(indices, order, axis=1),

@@ -215,12 +215,8 @@ def _check_entry(file: Path, name: str, facts: Any) -> None:
     """What a manifest says of one file: a name in the folder, a checksum, and the size of what it holds."""
     if Path(name).name != name:
         raise FormatError(f"{file} is damaged: {name!r} is not a file of the folder.")
-    shaped = isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
-    if shaped and name.endswith(".npy"):
-        shaped = isinstance(facts.get("shape"), list) and isinstance(facts.get("dtype"), str)
-    elif shaped:
-        shaped = isinstance(facts.get("lines"), int)
-    if not shaped:
+    kinds = {"sha256": str} | ({"shape": list, "dtype": str} if name.endswith(".npy") else {"lines": int})
+    if not isinstance(facts, dict) or not all(isinstance(facts.get(key), kind) for key, kind in kinds.items()):
         raise FormatError(f"{file} is damaged: what it says of {name!r} is incomplete.")
 
 

@@ -77,7 +77,7 @@ def _show_info() -> None:
 
     import wordferry
     from wordferry.base.runtime import thread_count
-    from wordferry.cli.output import Output
+    from wordferry.cli.output import output
     from wordferry.kernels.native import cpu_variant
 
     facts = {
@@ -92,7 +92,8 @@ def _show_info() -> None:
         "distances": list(wordferry.DISTANCES),
         "folder": str(Path(wordferry.__file__).parent),
     }
-    Output(not sys.stdout.isatty(), None).facts(facts)
+    with output() as out:
+        out.facts(facts)
 
 
 def _installed_extras() -> dict[str, bool]:

@@ -11,7 +11,7 @@ from typing import Any
 import wordferry
 from wordferry.cli import options
 from wordferry.cli.options import PATH, Group, argument, bundle, command, option
-from wordferry.cli.output import ROWS, SUMMARY, Output, note, progress_bar
+from wordferry.cli.output import ROWS, SUMMARY, Output, note, output, progress_bar
 
 judge = Group("judge", "Judge searches and distances beside their rivals.")
 SYSTEMS = option(
@@ -189,6 +189,7 @@ def demo(as_json: bool) -> None:
 
     result = run(progress_bar)
     if as_json:
-        Output(True, None).write(result.to_rows())
+        with output(as_json) as out:
+            out.write(result.to_rows())
     else:
         show(result)

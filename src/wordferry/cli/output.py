@@ -88,23 +88,18 @@ def _cell(value: Any, decimals: int) -> str:
 class Output:
     """Where the rows of a command go. ``table`` is True when people read them, so that they are better shortened."""
 
-    def __init__(self, as_json: bool, writer: RowWriter | None) -> None:
-        self.table = writer is None and not as_json
+    def __init__(self, writer: RowWriter | None) -> None:
+        self.table = writer is None
         self._writer = writer
 
     def write(self, rows: Iterable[Mapping[str, Any]], *, title: str | None = None) -> None:
         """Write rows; in a table all of one call stand together. CSV and Parquet have a column per metadata field."""
-        if self._writer is not None:
-            for row in rows:
-                self._writer.write(_flat(row) if self._writer.format in ("csv", "parquet") else row)
-        elif self.table:
+        if self._writer is None:
             emit_table(rows, title=title)
-        else:
-            from wordferry.base.writing import json_text
-
-            for row in rows:
-                sys.stdout.write(json_text(row) + "\n")
-            sys.stdout.flush()
+            return
+        for row in rows:
+            self._writer.write(_flat(row) if self._writer.format in ("csv", "parquet") else row)
+        sys.stdout.flush()
 
     def facts(self, row: Mapping[str, Any]) -> None:
         """Write one row, which people see as one line for each fact."""
@@ -129,19 +124,21 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def output(as_json: bool | None, as_csv: bool = False, output_file: Path | None = None) -> Iterator[Output]:
+def output(as_json: bool | None = None, as_csv: bool = False, output_file: Path | None = None) -> Iterator[Output]:
     """What ``--json``, ``--table``, ``--csv`` and ``-o`` stand for; a file is there when the block has ended well."""
     if as_csv and as_json is not None:
         raise InputError(f"--csv and {'--json' if as_json else '--table'} exclude each other.")
     if output_file is not None and (as_csv or as_json is not None):
         raise InputError(f"The ending of -o {output_file} says what is written; leave out --json, --table and --csv.")
-    if not as_csv and output_file is None:
-        yield Output(not sys.stdout.isatty() if as_json is None else as_json, None)
+    if as_json is None and not as_csv and output_file is None:
+        as_json = not sys.stdout.isatty()
+    if as_json is False:
+        yield Output(None)
         return
     from wordferry.base.writing import RowWriter
 
-    with RowWriter(output_file, "csv" if as_csv else None) as writer:
-        yield Output(False, writer)
+    with RowWriter(output_file, None if output_file else "csv" if as_csv else "jsonl") as writer:
+        yield Output(writer)
     if output_file is not None:
         note(f"{output_file}: {writer.count} row{'' if writer.count == 1 else 's'}")
 
