@@ -11,12 +11,12 @@ from click.core import ParameterSource
 
 import wordferry
 from wordferry.cli import options
-from wordferry.cli.options import PATH, POSITIVE, argument, bundle, command, option
+from wordferry.cli.options import PATH, POSITIVE, Argument, Bundle, command, option
 from wordferry.cli.output import ROWS, SUMMARY, Output, note, progress_bar
 from wordferry.errors import InputError
 
 CLASSIFIED = (
-    options.distance_option("rel-rwmd + 4*cosine"),
+    options.shared("--distance", "rel-rwmd + 4*cosine"),
     option("--weights", "What a word counts for: counts, idf, log-idf, bm25, norm or auto (log-idf).", default="auto"),
     "--unknown=match",
 )
@@ -24,8 +24,8 @@ VOTING = option("--voting", "Neighbours count by nearness (gap), or all alike (m
 
 
 @command(
-    argument("train", "Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder.", type=PATH),
-    argument("test", "Documents to classify. Default: those whose 'split' is 'test'.", type=PATH, required=False),
+    Argument("train", "Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder.", type=PATH),
+    Argument("test", "Documents to classify. Default: those whose 'split' is 'test'.", type=PATH, required=False),
     "-k=35",
     option("-r --r", "How many related words each word has, or cv to choose by cross-validation.", default="16"),
     "--embeddings",
@@ -34,7 +34,7 @@ VOTING = option("--voting", "Neighbours count by nearness (gap), or all alike (m
     VOTING,
     option("--vocabulary", "Whose words are related: the training documents' (train) or all.", default="train"),
     "--threads",
-    bundle("fields", "--text --label"),
+    Bundle("fields", "--text --label"),
     ROWS,
     examples=[
         "wordferry classify train.jsonl test.jsonl --distance rel-rwmd -r cv",
@@ -91,14 +91,14 @@ def _model(k: int, learned: Path | None, embeddings: Path | None, **given: Any) 
 
 
 @command(
-    argument("train", "Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder.", type=PATH),
-    argument("target", "The folder to write.", type=PATH),
+    Argument("train", "Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder.", type=PATH),
+    Argument("target", "The folder to write.", type=PATH),
     "--embeddings",
     option("--dimensions n_components", "Dimensions of the learned vectors (default: all).", type=POSITIVE),
     option("--steps max_iter", "Steps of training, at most.", type=POSITIVE, default=200),
     option("--checkpoint", "A folder to keep the state in; a later call goes on from there.", type=PATH),
     "--threads --seed",
-    bundle("fields", "--text --label"),
+    Bundle("fields", "--text --label"),
     "--overwrite",
     SUMMARY,
     examples=[

@@ -10,16 +10,16 @@ from typing import Any
 import wordferry
 from wordferry.cli import options
 from wordferry.cli.classify import CLASSIFIED, VOTING
-from wordferry.cli.options import PATH, POSITIVE, Group, argument, bundle, option
+from wordferry.cli.options import PATH, POSITIVE, Argument, Bundle, Group, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
 from wordferry.cli.serve import listen, service_settings
 
 cluster = Group("cluster", "Run jobs over many files on processes or a Ray cluster.")
-DOCUMENTS = argument(
+DOCUMENTS = Argument(
     "documents", "Documents: Parquet or JSON lines (a file, folder or bucket), or an index or its shards, as they are."
 )
-QUERIES = argument("queries", "Queries, in the same forms as documents.")
-FOLDER = argument("folder", "The folder or bucket of the shards (wordferry cluster index).")
+QUERIES = Argument("queries", "Queries, in the same forms as documents.")
+FOLDER = Argument("folder", "The folder or bucket of the shards (wordferry cluster index).")
 OUTPUT = option("-o --output", "The folder or bucket address for the Parquet files of the answer.", required=True)
 ADDRESS = "A running Ray cluster, or 'local' to start one here"
 RUNNING = (
@@ -64,14 +64,14 @@ def job_choices(**given: Any) -> Iterator[Any]:
 
     columns = (given.pop("text"), given.pop("id"), given.pop("label", "label"))
     fields = SourceFields(*columns, vector=given.pop("vectors", None))
-    constants = options.parse_settings(given.pop("settings", ()))
+    constants = given.pop("settings", {})
     yield Choices(**given, fields=fields, constants=constants)
 
 
 SIZE = option("--block", "How many documents or queries one task takes.", type=POSITIVE, default=20_000)
 SHARDS = option("--shards", "How many shards to build (default: one per million documents).", type=POSITIVE)
-RUN = bundle("run", *RUNNING, "--embeddings", make=running)
-CHOICES = bundle("choices", "--distance --weights --unknown -r", SIZE, "--text --id", make=job_choices)
+RUN = Bundle("run", *RUNNING, "--embeddings", make=running)
+CHOICES = Bundle("choices", "--distance --weights --unknown -r", SIZE, "--text --id", make=job_choices)
 JOB = (OUTPUT, SHARDS, CHOICES, RUN, SUMMARY)
 
 
@@ -114,13 +114,13 @@ _job(
     "classify",
     "Label documents by a vote of their nearest training documents.",
     [
-        argument("train", "Training documents with labels, in the same forms as documents."),
-        argument("test", "Documents to label."),
+        Argument("train", "Training documents with labels, in the same forms as documents."),
+        Argument("test", "Documents to label."),
         "-k=35",
         VOTING,
         OUTPUT,
         SHARDS,
-        bundle("choices", *CLASSIFIED, "-r", SIZE, "--text --id --label", make=job_choices),
+        Bundle("choices", *CLASSIFIED, "-r", SIZE, "--text --id --label", make=job_choices),
         RUN,
         SUMMARY,
     ],
@@ -129,12 +129,12 @@ _job(
 
 
 @cluster.subcommand(
-    argument("documents", "Documents: a Parquet or JSON lines file, a folder of them, or a bucket address."),
+    Argument("documents", "Documents: a Parquet or JSON lines file, a folder of them, or a bucket address."),
     option("--shards", "How many shards to build.", type=POSITIVE, required=True),
     option("-o --output", "The folder or bucket address for the shards.", required=True),
-    bundle(
+    Bundle(
         "choices",
-        options.distance_option(),
+        options.shared("--distance", "rel-rwmd + 2*cosine"),
         "--weights=idf --unknown=match -r --on-empty",
         option("--language", "Whose word stems 'search' knows, or none."),
         "--set",
@@ -165,14 +165,14 @@ def index(run: dict[str, Any], out: Output, **given: Any) -> None:
     QUERIES,
     OUTPUT,
     "-k --candidates --filter",
-    bundle(
+    Bundle(
         "choices",
         "--set",
         option("--block", "How many queries one task answers from one shard.", type=POSITIVE, default=200),
         "--text --id",
         make=job_choices,
     ),
-    bundle("run", *RUNNING, make=running),
+    Bundle("run", *RUNNING, make=running),
     SUMMARY,
     examples=[
         "wordferry cluster search shards queries.jsonl -k 10 -o found",
@@ -192,7 +192,7 @@ def search(candidates: int | None, choices: Any, run: dict[str, Any], out: Outpu
 
 @cluster.subcommand(
     FOLDER,
-    bundle(
+    Bundle(
         "serving",
         option("--replicas", "How many processes hold each shard.", type=POSITIVE, default=1),
         option(
@@ -205,7 +205,7 @@ def search(candidates: int | None, choices: Any, run: dict[str, Any], out: Outpu
     option("--address", f"{ADDRESS}.", default="local"),
     option("--workers", "Cores of a cluster that is started here (default: all).", type=POSITIVE),
     "--host --port --token",
-    bundle("limits", "--max-seconds"),
+    Bundle("limits", "--max-seconds"),
     "--quiet",
     examples=[
         "wordferry cluster serve shards --replicas 2",

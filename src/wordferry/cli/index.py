@@ -14,7 +14,7 @@ import click
 
 import wordferry
 from wordferry.cli import options
-from wordferry.cli.options import PATH, Group, argument, bundle, option
+from wordferry.cli.options import PATH, Argument, Bundle, Group, option
 from wordferry.cli.output import CSV, ROWS, SUMMARY, Output, note, progress_bar, shortened
 from wordferry.errors import InputError, NotFound, WordferryError
 
@@ -55,7 +55,7 @@ def list_(index: Path, filter: dict[str, Any] | None, k: int, offset: int, out: 
 
 @index.subcommand(
     "INDEX",
-    argument("ids", "The ids of documents.", nargs=-1, required=True),
+    Argument("ids", "The ids of documents.", nargs=-1, required=True),
     ROWS,
     examples=["wordferry index get news article-17"],
 )
@@ -88,7 +88,7 @@ def get(index: Path, ids: tuple[str, ...], out: Output) -> int:
     option("-o --output", "The file: .jsonl, .json, .csv or .parquet (default: JSON lines on stdout).", type=PATH),
     CSV,
     "--filter",
-    bundle(
+    Bundle(
         "names",
         "--text --id --label",
         option("--vectors", "Write the vectors of documents too, into this field (not CSV)."),
@@ -153,7 +153,7 @@ def _row(document: Document, text: Any) -> dict[str, Any]:
 
 
 DOCUMENTS = "A file or folder of documents, or - for the standard input."
-FIELDS = bundle(
+FIELDS = Bundle(
     "fields",
     option("--format", "jsonl, json, csv, tsv, text, folder or parquet (default: by the file's name or first line)."),
     option("--text", "The field that holds the text; repeat it for several.", multiple=True, default=["text"]),
@@ -164,12 +164,12 @@ FIELDS = bundle(
     option("--encoding", "The encoding of the file, e.g. latin-1.", default="utf-8"),
     option("--keep-text", "Keep numbers of CSV and TSV files as text.", is_flag=True),
 )
-CHOICES = bundle(
+CHOICES = Bundle(
     "choices",
     "--embeddings",
     option("--related", "A folder of related words to start from.", type=PATH),
     "-r",
-    options.distance_option(),
+    options.shared("--distance", "rel-rwmd + 2*cosine"),
     "--overlap --weights=idf --unknown=match --on-empty",
     option("--keep", "Where the vectors stay: in the index (copy), where they are (path), in wordferry (package)."),
     option("--language", "Whose stop words, word boundaries and stems are used (default: English); none: no stems."),
@@ -207,7 +207,7 @@ class _Source:
 
 @index.subcommand(
     "INDEX",
-    argument("documents", DOCUMENTS, required=False),
+    Argument("documents", DOCUMENTS, required=False),
     CHOICES,
     option("--overwrite", "Replace an existing index.", is_flag=True),
     option("--resume", "Go on where the same command was stopped, with the choices made then.", is_flag=True),
@@ -250,7 +250,7 @@ def create(
 
 @index.subcommand(
     "INDEX",
-    argument("documents", DOCUMENTS),
+    Argument("documents", DOCUMENTS),
     option("--upsert", "Replace documents whose id exists, instead of refusing them.", is_flag=True),
     option("--on-empty", "Documents without any word: error, drop or keep (default: as the index was made)."),
     FIELDS,
@@ -276,7 +276,7 @@ def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], out: 
 
 @index.subcommand(
     "INDEX",
-    argument("ids", "The ids of documents; - reads them from stdin, one per line.", nargs=-1, required=True),
+    Argument("ids", "The ids of documents; - reads them from stdin, one per line.", nargs=-1, required=True),
     option("--missing-ok", "Ignore ids that do not exist.", is_flag=True),
     SUMMARY,
     examples=["wordferry index delete news 17 18", "cat old-ids.txt | wordferry index delete news -"],
@@ -333,7 +333,7 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
     if stop is not None:
         given["stop"] = options.read_text(stop).split() if stop.startswith("@") else None if stop == "none" else stop
     given["related"] = r if related is None else wordferry.RelatedWords.load(related)
-    return given | {"settings": options.parse_settings(given["settings"])}
+    return given
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 
 import wordferry
 from wordferry.cli import options
-from wordferry.cli.options import PATH, Group, argument, bundle, command, option
+from wordferry.cli.options import PATH, Argument, Bundle, Group, command, option
 from wordferry.cli.output import ROWS, SUMMARY, Output, note, output, progress_bar
 
 judge = Group("judge", "Judge searches and distances beside their rivals.")
@@ -27,13 +27,13 @@ DISTANCES = ["wmd", "rel-rwmd", "tfidf"]
 
 
 @judge.subcommand(
-    argument("folders", "Folders in the form of BEIR or TREC. Default: the sample.", type=PATH, nargs=-1),
+    Argument("folders", "Folders in the form of BEIR or TREC. Default: the sample.", type=PATH, nargs=-1),
     SYSTEMS,
     option("--baseline", "One of the systems, to compare the others with."),
     option("--split", "Which file of a folder qrels/ to take.", default="test"),
     option("--report", "Also write a page with charts and queries.", type=PATH),
     option("--details", "Also write everything, query by query, as JSON.", type=PATH),
-    bundle("given", "--embeddings --weights=idf --unknown=match --threads"),
+    Bundle("given", "--embeddings --weights=idf --unknown=match --threads"),
     "--seed",
     ROWS,
     examples=[
@@ -85,7 +85,7 @@ def retrieval(
 
 
 @judge.subcommand(
-    argument("file", "JSON lines with a score (higher = more alike) and texts a and b, or numbers i and j.", type=PATH),
+    Argument("file", "JSON lines with a score (higher = more alike) and texts a and b, or numbers i and j.", type=PATH),
     option("--documents", "JSON lines with the texts that i and j number.", type=PATH),
     SYSTEMS,
     "--embeddings --weights=idf --unknown=match -r --threads --seed",
@@ -109,7 +109,7 @@ def pairs(file: Path, documents: Path | None, system: list[str], out: Output, **
 
 
 @judge.subcommand(
-    argument("file", "JSON lines with texts a, b (related) and c. Default: the sample.", type=PATH, required=False),
+    Argument("file", "JSON lines with texts a, b (related) and c. Default: the sample.", type=PATH, required=False),
     SYSTEMS,
     option("--rule", "When one is solved: closer, d(a,b) < d(a,c); smallest, d(a,b) least of three.", default="closer"),
     "--embeddings --weights=idf --unknown=match -r --threads --seed",

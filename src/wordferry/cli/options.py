@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +39,8 @@ _PHRASES = {
 class Argument(click.Argument):
     """An argument that is explained in the help."""
 
-    def __init__(self, *names: Any, help: str, **settings: Any) -> None:
-        super().__init__(*names, **settings)
+    def __init__(self, name: str, help: str, **settings: Any) -> None:
+        super().__init__([name], **settings)
         self.help = help
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
@@ -117,16 +117,19 @@ class Command(click.Command):
         return error
 
 
-@dataclass(frozen=True)
 class Bundle:
     """Several parameters of which a function gets one thing, called ``name``: what ``make`` gives for their values.
 
-    It is a context manager that is entered before the function is called and left after it.
+    It is a context manager that is entered before the function is called and left after it; by default a mapping.
     """
 
-    name: str
-    params: list[click.Parameter]
-    make: Callable[..., AbstractContextManager[Any]]
+    def __init__(
+        self,
+        name: str,
+        *parts: Part,
+        make: Callable[..., AbstractContextManager[Any]] = lambda **given: nullcontext(given),
+    ) -> None:
+        self.name, self.params, self.make = name, _params(parts), make
 
 
 Part = click.Parameter | Bundle | str
@@ -138,18 +141,6 @@ def option(names: str, help: str, **settings: Any) -> click.Option:
     if isinstance(settings.get("type"), click.IntRange | click.FloatRange):
         settings.setdefault("metavar", "NUMBER")
     return click.Option(names.split(), help=help, **settings)
-
-
-def argument(name: str, help: str, **settings: Any) -> Argument:
-    """An argument with its explanation."""
-    return Argument([name], help=help, **settings)
-
-
-def bundle(
-    name: str, *parts: Part, make: Callable[..., AbstractContextManager[Any]] = lambda **given: nullcontext(given)
-) -> Bundle:
-    """Several options as one thing; by default a mapping."""
-    return Bundle(name, _params(parts), make)
 
 
 def command(*parts: Part, examples: Sequence[str], name: str | None = None) -> Callable[[Callable[..., Any]], Command]:
@@ -179,75 +170,78 @@ DISTANCE: dict[str, Any] = {
 }
 _OWN = ("--distance", "--weights", "--unknown", "--encoder")
 """Options that an index answers where nothing is given."""
-SHARED: dict[str, tuple[str, dict[str, Any]]] = {
-    "-k": ("How many documents, the best or nearest first.", {"type": POSITIVE, "default": 10}),
-    "-d --distance": ("The distance, by its name or as a sum such as 'rel-rwmd + 2*cosine'", DISTANCE),
-    "--weights": ("What a word counts for: counts, idf, log-idf, bm25 or norm (its vector's length)", {}),
-    "--unknown": ("Words without a vector: match (kept, related to nothing), drop (left out) or error (refused)", {}),
-    "--overlap": ("Words in both texts: keep, omr or residual (default: the distance's own).", {}),
-    "-r --r": ("How many related words each word has.", {"type": POSITIVE, "default": 16}),
-    "--filter": (
+SHARED = (
+    option("-k", "How many documents, the best or nearest first.", type=POSITIVE, default=10),
+    option("-d --distance", "The distance, by its name or as a sum such as 'rel-rwmd + 2*cosine'", **DISTANCE),
+    option("--weights", "What a word counts for: counts, idf, log-idf, bm25 or norm (its vector's length)"),
+    option("--unknown", "Words without a vector: match (kept, related to nothing), drop (left out) or error (refused)"),
+    option("--overlap", "Words in both texts: keep, omr or residual (default: the distance's own)."),
+    option("-r --r", "How many related words each word has.", type=POSITIVE, default=16),
+    option(
+        "--filter",
         "key=value (or != > >= < <=), or a JSON object; every filter must hold.",
-        {"multiple": True, "callback": lambda ctx, option, texts: parse_filters(texts)},
+        multiple=True,
+        callback=lambda ctx, option, texts: parse_filters(texts),
     ),
-    "--rerank": ("Re-order the candidates by this second distance; the answer is then not exact.", DISTANCE),
-    "--candidates": ("How many candidates the first stage finds.", {"type": POSITIVE}),
-    "--set settings": ("A constant of word search, e.g. lift=0 (k1, b, stem, lift, power ...).", {"multiple": True}),
-    "--threshold": ("The largest distance of a pair.", {"type": click.FloatRange(min=0.0)}),
-    "-e --embeddings": (
+    option("--rerank", "Re-order the candidates by this second distance; the answer is then not exact.", **DISTANCE),
+    option("--candidates", "How many candidates the first stage finds.", type=POSITIVE),
+    option(
+        "--set settings",
+        "A constant of word search, e.g. lift=0 (k1, b, stem, lift, power ...).",
+        multiple=True,
+        callback=lambda ctx, option, texts: parse_settings(texts),
+    ),
+    option("--threshold", "The largest distance of a pair.", type=click.FloatRange(min=0.0)),
+    option(
+        "-e --embeddings",
         "Word vectors: a file or folder, multilingual or wordllama (default: those of wordferry).",
-        {"type": PATH},
+        type=PATH,
     ),
-    "--encoder": (
-        "For words and meaning: wordllama, model2vec:PATH or sentence-transformers:PATH",
-        {"metavar": "NAME"},
+    option(
+        "--encoder", "For words and meaning: wordllama, model2vec:PATH or sentence-transformers:PATH", metavar="NAME"
     ),
-    "--limit": ("Use only the first NUMBER words (usually the most frequent).", {"type": POSITIVE}),
-    "--explain": ("Show which words met, and what each gives or costs.", {"is_flag": True}),
-    "--strict": ("Exit with 1 when a query has no hit.", {"is_flag": True}),
-    "--seed": ("The seed of all random draws.", {"type": click.IntRange(min=0), "default": 0}),
-    "--on-empty": ("Documents without any word: error, drop or keep.", {"default": "error"}),
-    "--text": ("The field that holds the text (or its tokens).", {"default": "text"}),
-    "--id": ("The field that holds the id.", {"default": "id"}),
-    "--label": ("The field that holds the label.", {"default": "label"}),
-    "--overwrite": ("Replace the folder if it exists.", {"is_flag": True}),
-    "--host": ("The address to listen on; others than loopback need a token.", {"default": "127.0.0.1"}),
-    "--port": ("The port to listen on.", {"type": click.IntRange(1, 65535), "default": 8080}),
-    "--token": ("The token that readers must send.", {"envvar": "WORDFERRY_TOKEN"}),
-    "--max-seconds seconds": ("Seconds that a request may take.", {"type": SECONDS, "default": 30.0}),
-    "--quiet": ("Log errors only, not every request.", {"is_flag": True}),
-    "--threads": ("How many threads to use (default: WORDFERRY_THREADS, else every core).", {"type": POSITIVE}),
-}
+    option("--limit", "Use only the first NUMBER words (usually the most frequent).", type=POSITIVE),
+    option("--explain", "Show which words met, and what each gives or costs.", is_flag=True),
+    option("--strict", "Exit with 1 when a query has no hit.", is_flag=True),
+    option("--seed", "The seed of all random draws.", type=click.IntRange(min=0), default=0),
+    option("--on-empty", "Documents without any word: error, drop or keep.", default="error"),
+    option("--text", "The field that holds the text (or its tokens).", default="text"),
+    option("--id", "The field that holds the id.", default="id"),
+    option("--label", "The field that holds the label.", default="label"),
+    option("--overwrite", "Replace the folder if it exists.", is_flag=True),
+    option("--host", "The address to listen on; others than loopback need a token.", default="127.0.0.1"),
+    option("--port", "The port to listen on.", type=click.IntRange(1, 65535), default=8080),
+    option("--token", "The token that readers must send.", envvar="WORDFERRY_TOKEN"),
+    option("--max-seconds seconds", "Seconds that a request may take.", type=SECONDS, default=30.0),
+    option("--quiet", "Log errors only, not every request.", is_flag=True),
+    option("--threads", "How many threads to use (default: WORDFERRY_THREADS, else every core).", type=POSITIVE),
+)
 """The options of several commands, each by one of its names in the parts of a command."""
 
 
-def _shared(word: str) -> click.Parameter:
-    """A shared option: ``--filter``, ``--weights=idf`` with its default; or ``INDEX``."""
-    if word == "INDEX":
-        return argument("index", "The folder of the index.", type=PATH)
-    name, given, default = word.partition("=")
-    names = next(names for names in SHARED if name in names.split())
-    help, settings = SHARED[names]
+def shared(name: str, default: Any = None) -> click.Option:
+    """A shared option by one of its names, with a default of its own if one is given."""
+    found = copy(next(one for one in SHARED if name in one.opts))
     if name in _OWN:
-        help += "." if given else "; default: the index's own."
-    chosen = {"default": int(default) if default.isdigit() else default} if given else {}
-    return option(names, help, **(settings | chosen))
+        found.help = f"{found.help}." if default is not None else f"{found.help}; default: the index's own."
+    if default is not None:
+        found.default = default
+    return found
 
 
 def _params(parts: Sequence[Part]) -> list[click.Parameter]:
-    """Arguments and options in the order of the help; names of shared ones stand in one text."""
+    """Arguments and options in the order of the help. Shared options stand in one text: ``--filter --weights=idf``."""
     params: list[click.Parameter] = []
     for part in parts:
-        if isinstance(part, str):
-            params += map(_shared, part.split())
-        else:
+        if not isinstance(part, str):
             params += part.params if isinstance(part, Bundle) else [part]
+            continue
+        for name, _, default in (word.partition("=") for word in part.split()):
+            if name == "INDEX":
+                params.append(Argument("index", "The folder of the index.", type=PATH))
+            else:
+                params.append(shared(name, int(default) if default.isdigit() else default or None))
     return params
-
-
-def distance_option(default: str = "rel-rwmd + 2*cosine") -> click.Option:
-    """The distance where no index says which one it has."""
-    return option("-d --distance", SHARED["-d --distance"][0] + ".", default=default, **DISTANCE)
 
 
 def load_vectors(path: Path | None, limit: int | None = None) -> Embeddings:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wordferry.base.progress import Bar, Progress, no_progress
-from wordferry.cli.options import PATH, bundle, option
+from wordferry.cli.options import PATH, Bundle, option
 from wordferry.errors import InputError
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def shortened(text: Any, width: int = 80) -> str:
 JSON = option("--json/--table as_json", "JSON lines or a table (default: a table on a terminal).", default=None)
 CSV = option("--csv as_csv", "Print CSV.", is_flag=True)
 OUTPUT = option("-o --output output_file", "Write a file instead: .jsonl, .json (a list), .csv or .parquet.", type=PATH)
-ROWS = bundle("out", JSON, CSV, OUTPUT, make=output)
+ROWS = Bundle("out", JSON, CSV, OUTPUT, make=output)
 """The options of a command that prints rows, which gets its :class:`Output` as ``out``."""
-SUMMARY = bundle("out", JSON, CSV, make=output)
+SUMMARY = Bundle("out", JSON, CSV, make=output)
 """Those of a command whose ``-o`` is something else, or that has only a summary to print."""

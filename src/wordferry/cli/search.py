@@ -14,7 +14,7 @@ import click
 
 import wordferry
 from wordferry.cli import options
-from wordferry.cli.options import PATH, POSITIVE, argument, bundle, command, option
+from wordferry.cli.options import PATH, POSITIVE, Argument, Bundle, command, option
 from wordferry.cli.output import ROWS, Output, note, shortened, terminal_width
 from wordferry.errors import FormatError, InputError
 
@@ -28,7 +28,7 @@ Query = tuple[int, "str | FormatError"]
 
 @command(
     "INDEX",
-    argument("query", "The words to search for, @FILE to read them from a file, or - for one query a line from stdin."),
+    Argument("query", "The words to search for, @FILE to read them from a file, or - for one query a line from stdin."),
     "-k --filter --explain --set --candidates --encoder --strict",
     ROWS,
     examples=[
@@ -44,14 +44,14 @@ def search(index: Path, query: str, encoder: str | None, strict: bool, out: Outp
     Those that have the words are found, and those that stand near such documents. In an index with an encoder meaning
     counts too; --set meaning=0 asks for words alone.
     """
-    given |= options.parse_settings(given.pop("settings"))
+    given |= given.pop("settings")
     with wordferry.Index.open(index, encoder=encoder) as opened:
         return _Asking(opened, given, out, strict).all(query, lambda batch: opened.search(batch, **given))
 
 
 @command(
     "INDEX",
-    argument("query", "A text, @FILE to read it from a file, or - for one a line from stdin.", required=False),
+    Argument("query", "A text, @FILE to read it from a file, or - for one a line from stdin.", required=False),
     option("--id", "A document of the index, in the place of a text."),
     "-k --distance --weights --unknown --filter --explain --rerank --candidates --threads",
     option("--by", "Compare words, or by meaning the vectors of an encoder.", default="words", metavar="HOW"),
@@ -170,12 +170,12 @@ def _decoded(line: str | bytes) -> str | FormatError:
 
 
 TEXTS = (
-    argument("a", "A text; @FILE reads one from a file, @- from the standard input."),
-    argument("b", "The text to compare it with, or @FILE or @-."),
+    Argument("a", "A text; @FILE reads one from a file, @- from the standard input."),
+    Argument("b", "The text to compare it with, or @FILE or @-."),
     "--distance=wmd",
 )
 BY = click.Choice(["word", "sentence"])
-HOW = bundle(
+HOW = Bundle(
     "how",
     "--embeddings",
     option("--related", "A folder of related words (default: those of all words that have a vector).", type=PATH),

@@ -10,14 +10,14 @@ import click
 
 import wordferry
 from wordferry.cli import options
-from wordferry.cli.options import POSITIVE, bundle, command, option
+from wordferry.cli.options import POSITIVE, Bundle, command, option
 from wordferry.cli.output import note
 from wordferry.errors import InputError
 
 if TYPE_CHECKING:
     from wordferry.web.settings import Settings
 
-LIMITS = bundle(
+LIMITS = Bundle(
     "limits",
     option("--max-body body_bytes", "Bytes of a request, at most.", type=POSITIVE, default=4 << 20),
     option("--max-text text_length", "Characters of a text, at most.", type=POSITIVE, default=100_000),

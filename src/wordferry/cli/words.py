@@ -10,7 +10,7 @@ import click
 
 import wordferry
 from wordferry.cli import options
-from wordferry.cli.options import PATH, POSITIVE, Group, argument, option
+from wordferry.cli.options import PATH, POSITIVE, Argument, Group, option
 from wordferry.cli.output import ROWS, SUMMARY, Output, note, progress_bar
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -21,8 +21,8 @@ related = Group("related", "Find related words, keep them, show them and draw th
 
 
 @embeddings.subcommand(
-    argument("source", "word2vec, GloVe, fastText .vec, .npz, .npy or .safetensors, also gzipped.", type=PATH),
-    argument("target", "The folder to write.", type=PATH),
+    Argument("source", "word2vec, GloVe, fastText .vec, .npz, .npy or .safetensors, also gzipped.", type=PATH),
+    Argument("target", "The folder to write.", type=PATH),
     "--limit",
     option("--words", "Keep only words of this file, one per line.", type=FILE),
     option("--vocabulary", "The words of an array file, one per line.", type=FILE),
@@ -49,7 +49,7 @@ def convert(
 
 
 @embeddings.subcommand(
-    argument("path", "A folder that wordferry wrote, or any file of vectors.", type=PATH),
+    Argument("path", "A folder that wordferry wrote, or any file of vectors.", type=PATH),
     option("--verify", "Compare a folder's files with their checksums first.", is_flag=True),
     SUMMARY,
     examples=["wordferry embeddings info glove --verify"],
@@ -69,7 +69,7 @@ def describe_vectors(path: Path, verify: bool, out: Output) -> None:
 
 
 @related.subcommand(
-    argument("target", "The folder to write.", type=PATH),
+    Argument("target", "The folder to write.", type=PATH),
     "--embeddings --limit -r",
     option("--method", "How to find related words: auto, exact or clusters.", default="auto"),
     option("--iterations", "How many iterations of k-means to run, with --method clusters.", type=int, default=5),
@@ -93,7 +93,7 @@ def build(target: Path, embeddings: Path | None, limit: int | None, overwrite: b
 
 
 @related.subcommand(
-    argument("path", "A folder of related words.", type=PATH),
+    Argument("path", "A folder of related words.", type=PATH),
     option("--verify", "Compare the files with their checksums first.", is_flag=True),
     SUMMARY,
     examples=["wordferry related info glove-related --verify"],
@@ -105,7 +105,7 @@ def describe_related(path: Path, verify: bool, out: Output) -> None:
 
 
 @related.subcommand(
-    argument("word", "The word to look up."),
+    Argument("word", "The word to look up."),
     option("--related", "A folder of related words (default: those of all words with a vector).", type=PATH),
     "--embeddings --limit -r --threads",
     ROWS,
