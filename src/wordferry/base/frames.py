@@ -108,18 +108,12 @@ class TableRows(Tabular, Generic[_Row]):
     def __iter__(self) -> Iterator[_Row]:
         return iter(self._rows)
 
-    def __reversed__(self) -> Iterator[_Row]:
-        return reversed(self._rows)
-
     @overload
     def __getitem__(self, place: int) -> _Row: ...
     @overload
     def __getitem__(self, place: slice) -> list[_Row]: ...
     def __getitem__(self, place: int | slice) -> _Row | list[_Row]:
         return self._rows[place]
-
-    def __contains__(self, row: object) -> bool:
-        return row in self._rows
 
     def __eq__(self, other: object) -> bool:
         theirs = other._rows if isinstance(other, TableRows) else other

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from wordferry.errors import InputError
 
@@ -24,12 +25,8 @@ _PAGE = (
 """A bar in a notebook: the label, how much is done and of how much, and the text."""
 
 
-class Progress(Protocol):
-    """A callable told how much of a long job is done: ``progress(done, total)``."""
-
-    def __call__(self, done: int, total: int, /) -> object: ...
-
-
+Progress = Callable[[int, int], object]
+"""A callable told how much of a long job is done: ``progress(done, total)``."""
 ShowProgress = Progress | bool | None
 """What ``progress=`` takes: a callable, True for a bar, or None (also False) for nothing."""
 
