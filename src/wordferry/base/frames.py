@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import fields
 from functools import cache
 from typing import Any, Generic, TypeVar, overload
 
@@ -27,8 +26,6 @@ COLOUR = "#1f6f8b"
 _ROW = 0.32
 """Inches that a bar takes."""
 _LONGEST_NAME = 40
-_PLAIN = frozenset({str, int, bool, type(None)})
-
 _Row = TypeVar("_Row")
 
 
@@ -79,11 +76,6 @@ class TableRow(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.to_row())
 
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
 
 class TableRows(Tabular, Generic[_Row]):
     """Results in order, which ``pd.DataFrame``, ``pl.DataFrame`` and ``pa.table`` take.
@@ -119,8 +111,6 @@ class TableRows(Tabular, Generic[_Row]):
         theirs = other._rows if isinstance(other, TableRows) else other
         return self._rows == theirs if isinstance(theirs, list) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._rows!r})"
 
@@ -130,9 +120,7 @@ class Facts:
 
     def _repr_html_(self) -> str:
         """The values by their names."""
-        values: Any = self
-        names = [one.name for one in fields(values)]
-        return html_table({"": names, "value": [getattr(self, name) for name in names]})
+        return html_table({"": list(vars(self)), "value": list(vars(self).values())})
 
 
 class Rows(TableRows[dict[str, Any]]):
@@ -207,7 +195,7 @@ def plain_value(value: Any) -> Any:
     >>> plain_value([np.int64(3), float("nan"), date(2024, 5, 1)])
     [3, None, '2024-05-01']
     """
-    if type(value) in _PLAIN:
+    if value is None or type(value) in (str, int, bool):
         return value
     if type(value) is float:
         return None if value != value else value

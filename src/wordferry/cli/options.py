@@ -246,14 +246,12 @@ def _params(parts: Sequence[Part]) -> list[click.Parameter]:
 
 def load_vectors(path: Path | None, limit: int | None = None) -> Embeddings:
     """The vectors of a file or folder, or the default ones; only the first ``limit`` words if given."""
-    import numpy as np
-
     from wordferry.words.loaders.given import as_embeddings
 
     if path is not None:
         return as_embeddings(path) if limit is None else wordferry.load_embeddings(path, limit=limit)
     vectors = wordferry.default_embeddings()
-    return vectors if limit is None or limit >= len(vectors) else vectors.restrict(np.arange(limit))
+    return vectors if limit is None or limit >= len(vectors) else vectors.restrict(vectors.vocabulary[:limit])
 
 
 def check_target(target: Path, overwrite: bool) -> None:
