@@ -31,7 +31,7 @@ COMMANDS = {
     "reproduce": "judge",
     "map": "whole",
     "cluster": "cluster",
-    "serve": "serve",
+    "serve": "cluster",
 }
 """The module of each command, in the order of the help. Heavy imports stay inside the functions."""
 
