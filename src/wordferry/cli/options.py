@@ -60,7 +60,7 @@ class Group(click.Group):
         """Make a command of this group of a function, as :func:`command` does."""
 
         def made(function: Callable[..., Any]) -> Command:
-            result = command(*parts, **settings)(function)
+            result = Command(function, parts, **settings)
             self.add_command(result)
             return result
 
@@ -68,11 +68,14 @@ class Group(click.Group):
 
 
 class Command(click.Command):
-    """A command whose help explains its arguments and ends with examples."""
+    """A command made of a function, whose help explains its arguments and ends with examples."""
 
-    def __init__(self, *settings: Any, examples: Sequence[str] = (), **more: Any) -> None:
-        super().__init__(*settings, **more)
-        self.examples = list(examples)
+    def __init__(
+        self, function: Callable[..., Any], parts: Sequence[Part], examples: Sequence[str], name: str | None = None
+    ) -> None:
+        title = name or function.__name__.rstrip("_").replace("_", "-")
+        super().__init__(title, params=_params(parts), callback=function, help=function.__doc__)
+        self.bundles, self.examples = [one for one in parts if isinstance(one, Bundle)], examples
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, kind in (("Arguments", click.Argument), ("Options", click.Option)):
@@ -90,7 +93,11 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with ExitStack() as stack:
+                for one in self.bundles:
+                    values = {str(param.name): ctx.params.pop(str(param.name)) for param in one.params}
+                    ctx.params[one.name] = stack.enter_context(one.make(**values))
+                return super().invoke(ctx)
         except WordferryError as error:
             raise self._with_options(error) from error.__cause__
 
@@ -143,25 +150,12 @@ def option(names: str, help: str, **settings: Any) -> click.Option:
     return click.Option(names.split(), help=help, **settings)
 
 
-def command(*parts: Part, examples: Sequence[str], name: str | None = None) -> Callable[[Callable[..., Any]], Command]:
+def command(*parts: Part, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
     """Make a command of a function: ``@command("INDEX -k --filter", examples=["wordferry search news 'tax law'"])``.
 
     ``parts`` are the arguments and options in the order of the help, shared ones by name (:data:`SHARED`).
     """
-
-    def made(function: Callable[..., Any]) -> Command:
-        def called(**given: Any) -> Any:
-            with ExitStack() as stack:
-                for one in parts:
-                    if isinstance(one, Bundle):
-                        values = {str(param.name): given.pop(str(param.name)) for param in one.params}
-                        given[one.name] = stack.enter_context(one.make(**values))
-                return function(**given)
-
-        title = name or function.__name__.rstrip("_").replace("_", "-")
-        return Command(title, params=_params(parts), callback=called, help=function.__doc__, examples=examples)
-
-    return made
+    return lambda function: Command(function, parts, **settings)
 
 
 DISTANCE: dict[str, Any] = {
