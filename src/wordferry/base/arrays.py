@@ -113,15 +113,13 @@ def check_row_sums(sums: Float64Array, first: int, *, name: str = "X") -> None:
 def _check_values(X: sp.csr_array, name: str) -> None:
     """Every stored weight is finite and not negative, before any two of them are added."""
     if X.data.dtype.kind == "f" and not np.isfinite(X.data).all():
-        bad = _row_of(X, np.flatnonzero(~np.isfinite(X.data))[0])
-        raise InputError(f"{name} holds NaN or infinite weights (first in row {bad}). Weights must be finite and >= 0.")
-    if X.nnz and X.data.min() < 0:
-        bad = _row_of(X, np.flatnonzero(X.data < 0)[0])
-        raise InputError(f"{name} holds negative weights (first in row {bad}). Weights must be >= 0.")
-
-
-def _row_of(X: sp.csr_array, entry: Any) -> int:
-    return int(np.searchsorted(X.indptr, entry, side="right") - 1)
+        wrong, what, allowed = ~np.isfinite(X.data), "NaN or infinite", "finite and >= 0"
+    elif X.nnz and X.data.min() < 0:
+        wrong, what, allowed = X.data < 0, "negative", ">= 0"
+    else:
+        return
+    row = np.searchsorted(X.indptr, np.flatnonzero(wrong)[0], side="right") - 1
+    raise InputError(f"{name} holds {what} weights (first in row {row}). Weights must be {allowed}.")
 
 
 def _merged(X: sp.csr_array, name: str) -> sp.csr_array:

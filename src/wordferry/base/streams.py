@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from wordferry.base.checks import whole_number
 from wordferry.errors import FormatError, InputError, NotFound
 
 GZIP = b"\x1f\x8b"
-BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 UNPACK_VARIABLE = "WORDFERRY_UNPACK"
 _UNPACK_BASE, _UNPACK_RATIO = 64 << 20, 64
 _UNPACK_PIPE = 4 << 30  # a pipe does not tell its size
@@ -100,7 +99,7 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             data: bytes = self._stream.read1(len(buffer))
-        except BROKEN_GZIP as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FormatError(
                 f"{self.name}: the gzip data is broken or ends early after {self._offset} bytes ({error})."
             ) from None
@@ -133,33 +132,23 @@ def text_lines(
         plain = codecs.lookup(encoding).name == "utf-8"
     except (LookupError, TypeError):
         raise InputError(f"There is no encoding {encoding!r}. Common ones: utf-8, latin-1, cp1252, utf-16.") from None
+    number = 0
     with ByteReader(source, unpack=unpack, marks=plain) as reader:
-        yield from _utf8_lines(reader) if plain else _decoded_lines(reader, encoding)
-
-
-def _utf8_lines(reader: ByteReader) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(reader, start=1):
+        # In other encodings a line break may be something else than the one byte of ASCII.
+        lines: Iterable[bytes | str] = reader if plain else io.TextIOWrapper(reader, encoding, newline="\n")
         try:
-            text = line.decode("utf-8")
+            for number, line in enumerate(lines, start=1):
+                yield number, line.decode("utf-8") if isinstance(line, bytes) else line
         except UnicodeDecodeError as error:
+            if not plain:
+                raise FormatError(
+                    f"{reader.name} is no {encoding} text after line {number}: {error.reason}. Name another encoding."
+                ) from None
             raise FormatError(
-                f"{reader.name}, line {number}: expected UTF-8 text, found byte 0x{line[error.start]:02x} at "
+                f"{reader.name}, line {number}: expected UTF-8 text, found byte 0x{error.object[error.start]:02x} at "
                 f"position {error.start} of the line. Name its encoding, e.g. encoding='latin-1', where documents are "
                 "read, or convert the file to UTF-8."
             ) from None
-        yield number, text
-
-
-def _decoded_lines(reader: ByteReader, encoding: str) -> Iterator[tuple[int, str]]:
-    """Lines of any encoding, also of those in which a line break is not the one byte of ASCII."""
-    number = 0
-    try:
-        for number, line in enumerate(io.TextIOWrapper(reader, encoding, newline="\n"), start=1):
-            yield number, line
-    except UnicodeDecodeError as error:
-        raise FormatError(
-            f"{reader.name} is no {encoding} text after line {number}: {error.reason}. Name another encoding."
-        ) from None
 
 
 def npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
