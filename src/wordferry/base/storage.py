@@ -41,7 +41,6 @@ class MissingFile(FormatError):
 class Folder:
     """What a folder holds."""
 
-    kind: str
     config: dict[str, Any]
     arrays: dict[str, npt.NDArray[Any]]
     words: dict[str, list[str]] = field(default_factory=dict)
@@ -164,7 +163,7 @@ def read_folder(path: str | os.PathLike[str], kind: str, *, verify: bool | None 
             arrays[name[:-4]] = _open_array(file, facts)
         else:
             words[name[:-4]] = _split_words(file, facts)
-    return Folder(kind, manifest["config"], arrays, words)
+    return Folder(manifest["config"], arrays, words)
 
 
 def verifies(path: str | os.PathLike[str], verify: bool | None, most: int | None = None) -> bool:

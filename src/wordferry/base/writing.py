@@ -79,18 +79,19 @@ class RowWriter:
         """Write what is still to be written, and put the file in its place."""
         if self._spool is not None:
             self._spool.seek(0)
-            (self._write_csv if self.format == "csv" else self._write_parquet)(map(json.loads, self._spool))
+            rows = map(json.loads, self._spool)
+            if self.format == "csv":
+                writer = csv.writer(self._out, lineterminator="\n")
+                writer.writerow(self._kinds)
+                writer.writerows([cell(row.get(key)) for key in self._kinds] for row in rows)
+            else:
+                self._write_parquet(rows)
         elif self.format == "json":
             self._out.write("\n]\n" if self.count else "[]\n")
         self._out.flush()
         if self._temporary is not None and self.path is not None:
             self._out.close()
             os.replace(self._temporary, self.path)
-
-    def _write_csv(self, rows: Iterator[dict[str, Any]]) -> None:
-        writer = csv.writer(self._out, lineterminator="\n")
-        writer.writerow(self._kinds)
-        writer.writerows([cell(row.get(key)) for key in self._kinds] for row in rows)
 
     def _write_parquet(self, rows: Iterator[dict[str, Any]]) -> None:
         arrow = optional_import("pyarrow", "parquet")
