@@ -261,6 +261,14 @@ def test_at_means_a_file_in_every_command(pets: Path, tmp_path: Path, capsys: Ca
         assert marked[:2] == run(capsys, *(word.format("cat") for word in words))[:2]
 
 
+@pytest.mark.parametrize("id", ["-", "@home"])
+def test_a_document_may_be_called_as_an_input_is(tmp_path: Path, capsys: Capture, id: str) -> None:
+    with wordferry.Index.create(tmp_path / "odd") as index:
+        index.add([{"id": id, "text": "a cat"}, {"id": "b", "text": "two cats"}])
+    code, out, _ = run(capsys, "similar", tmp_path / "odd", "--id", id)
+    assert (code, [row["id"] for row in rows(out)]) == (0, ["b"])
+
+
 def test_lines_are_numbered_as_in_the_file_and_a_bad_one_loses_no_other(pets: Path, tmp_path: Path) -> None:
     def ask(command: str) -> subprocess.CompletedProcess[bytes]:
         line = [sys.executable, "-m", "wordferry", command, str(pets), "-", "-k", "1", "-o", str(tmp_path / "h.jsonl")]

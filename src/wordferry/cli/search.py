@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -46,7 +46,8 @@ def search(index: Path, query: str, encoder: str | None, strict: bool, out: Outp
     """
     given |= given.pop("settings")
     with wordferry.Index.open(index, encoder=encoder) as opened:
-        return _Asking(opened, given, out, strict).all(query, lambda batch: opened.search(batch, **given))
+        asking = _Asking(opened, given, out, strict, several=query == "-")
+        return asking.all(_batches(query), lambda batch: opened.search(batch, **given))
 
 
 @command(
@@ -69,12 +70,12 @@ def similar(
 ) -> int:
     """Find the documents nearest to a text, or to one of them."""
     with wordferry.Index.open(index, encoder=encoder) as opened:
-        asking = _Asking(opened, given, out, strict)
+        asking = _Asking(opened, given, out, strict, several=query == "-")
         if query is not None and id is None:
-            return asking.all(query, lambda batch: opened.similar(batch, **given))
+            return asking.all(_batches(query), lambda batch: opened.similar(batch, **given))
         if query is not None or id is None:
             raise InputError("Give a text, or a document of the index with --id.")
-        return asking.all(f"@{id}" if id[:1] == "@" else id, lambda _: [opened.similar(id=id, **given)])
+        return asking.all([[(1, id)]], lambda _: [opened.similar(id=id, **given)])
 
 
 @dataclass(frozen=True)
@@ -85,21 +86,21 @@ class _Asking:
     given: Mapping[str, Any]
     out: Output
     strict: bool
+    several: bool
 
-    def all(self, query: str, ask: Ask) -> int:
+    def all(self, batches: Iterable[list[Query]], ask: Ask) -> int:
         """Ask for one query, or for each line of the standard input; one without an answer does not stop the others.
 
         Returns the exit code: 1 when a query could not be answered, or has no hit where ``strict`` demands one.
         """
         number = missed = wrong = 0
-        several = query == "-"
-        for batch in _batches(query):
+        for batch in batches:
             found = iter(ask([text for _, text in batch if isinstance(text, str)]))
             for line, text in batch:
                 hits = next(found) if isinstance(text, str) else None
                 error = text if hits is None else hits.error
                 number += 1
-                if isinstance(error, Exception) and not several:
+                if isinstance(error, Exception) and not self.several:
                     raise error
                 if hits is None or error is not None:
                     wrong += 1
@@ -107,8 +108,8 @@ class _Asking:
                     continue
                 if not hits:
                     missed += 1
-                    self._say_why(f"line {line}: " if several else "", str(text))
-                self._show(hits, line if several else None, str(text))
+                    self._say_why(f"line {line}: " if self.several else "", str(text))
+                self._show(hits, line if self.several else None, str(text))
                 if number == 1 and not hits.exact:
                     note(hits.method)
         filter = self.given["filter"]
