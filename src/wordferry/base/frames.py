@@ -23,9 +23,10 @@ _LONGEST = 200
 _LONG = 60
 """Letters from which on a text is given room, so that columns of single words do not squeeze it."""
 COLOUR = "#1f6f8b"
-_ROW = 0.32
-"""Inches that a bar takes."""
+_BAR_HEIGHT = 0.32
+"""In inches, of one bar."""
 _LONGEST_NAME = 40
+"""Letters of the name of a bar."""
 _Row = TypeVar("_Row")
 
 
@@ -300,7 +301,7 @@ def bars(
     ranges: Sequence[tuple[float, float]] | None = None,
 ) -> Any:
     """One bar a name, the first on top; ``ranges`` are drawn as whiskers. The axes given, or a figure that is shown."""
-    axes, result = drawn_on(ax, 7.0, max(1.5, 0.8 + _ROW * len(names)))
+    axes, result = drawn_on(ax, 7.0, max(1.5, 0.8 + _BAR_HEIGHT * len(names)))
     places = range(len(names))
     numbers = [float(value) for value in values]
     whiskers = None
