@@ -36,21 +36,6 @@ struct CentroidTarget {
   double new_squares = 0.0;      // of the masses of such words that no document has
 };
 
-// out[i] = the centroid of a row, and apart[i] the length of what its words without a vector add.
-void centroids_of(const std::vector<SearchedPart>& parts, const WordVectors& vectors, const std::int64_t* rows,
-                  std::int64_t count, double* out, double* apart, Watch& watch);
-
-class CentroidCodes;
-
-// The k nearest of the allowed rows by the distance of their centroids to that of the query.
-NearestDocuments nearest_by_codes(const std::vector<SearchedPart>& parts,
-                                  const std::vector<const CentroidCodes*>& codes, const WordVectors& vectors,
-                                  const CentroidTarget& query, std::int64_t k, int threads, Watch& watch);
-
-// The distances of some rows.
-void centroid_distances(const std::vector<SearchedPart>& parts, const WordVectors& vectors, const CentroidTarget& query,
-                        const std::int64_t* rows, std::int64_t count, float* out, Watch& watch);
-
 // to += a vector times a mass, in the type of the sum.
 template <class Sum>
 void add_vector(const float* vector, std::int64_t dimensions, float mass, Sum* to) {

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <utility>
 #include <vector>
 
-#include "nearest/nearest.hpp"
 #include "stored/bit_sums.hpp"
+#include "stored/views.hpp"
 #include "support/at.hpp"
-#include "support/pool.hpp"
 
 namespace wordferry {
 
@@ -44,14 +44,22 @@ std::int64_t add_list(const ListedRows& list, int width, float near, float gain,
   return list.present;
 }
 
+// The words that a query has or is related to, rising, and what they cost.
+struct TouchedWords {
+  const In<std::int32_t>& words;
+  const In<float>& near;    // the cost of the nearest word of the query that it may move to
+  const In<float>& gain;    // how much less that is than what an untouched word costs
+  const In<float>& common;  // the mass that the query has of this very word and that may stay, or 0
+};
+
 std::int64_t add_block(const StoredLists& stored, std::int64_t block, const TouchedWords& touched, Sums& sums,
                        Watch& watch) {
   const BlockLists lists(stored, block);
   std::int64_t visited = 0;
-  for (std::int64_t t = 0; t < touched.count; ++t) {
+  for (std::int64_t t = 0; t < touched.words.length(); ++t) {
     if ((t & 63) == 0) watch.check();
-    visited +=
-        add_list(lists.find(touched.words[t]), stored.width, touched.near[t], touched.gain[t], touched.common[t], sums);
+    visited += add_list(lists.find(touched.words.data()[t]), stored.width, touched.near.data()[t],
+                        touched.gain.data()[t], touched.common.data()[t], sums);
   }
   for (std::int64_t group = 0; group < lists.groups(); ++group) {
     if ((group & 15) == 0) watch.check();
@@ -61,23 +69,40 @@ std::int64_t add_block(const StoredLists& stored, std::int64_t block, const Touc
   return visited;
 }
 
-}  // namespace
-
-std::int64_t list_bounds(const StoredLists& lists, const TouchedWords& touched, const float* totals,
-                         const Repeats& repeats, float rest, float* out, int threads, Watch& watch) {
+// out[row] = rest - (what the touched words save) / (what the row's words count): the cost of moving the document onto
+// the query when an untouched word costs `rest`. Rows without words get infinity. And how many entries of lists were
+// visited.
+std::pair<Made<float>, std::int64_t> list_bounds(const StoredWordLists& view, const In<std::int32_t>& words,
+                                                 const In<float>& near, const In<float>& gain, const In<float>& common,
+                                                 const In<float>& totals, const RepeatedWords& repeated, float rest,
+                                                 int threads) {
+  require(near.length() == words.length() && gain.length() == words.length() && common.length() == words.length(),
+          "near, gain and common have one value for each touched word");
+  require(view.lists.row_count == totals.length(), "totals has one value for each document of the lists");
+  require_rising(words, "touched words must rise");
+  const Repeats repeats = repeated.get(totals.length());
+  const StoredLists& lists = view.lists;
   std::atomic<std::int64_t> visited{0};
-  const auto body = [&](std::int64_t block, int) {
+  auto out = make_array(0.0f, totals.length());
+  run_blocks(lists.block_count, threads, [&](std::int64_t block, int, Watch& watch) {
     const std::int64_t begin = block * list_block_rows, rows = std::min(list_block_rows, lists.row_count - begin);
     Sums sums;
-    sums.rows.begin(totals, repeats, begin, rows);
-    visited += add_block(lists, block, touched, sums, watch);
+    sums.rows.begin(totals.data(), repeats, begin, rows);
+    visited += add_block(lists, block, {words, near, gain, common}, sums, watch);
+    float* const bounds = out.data() + begin;
     for (std::int64_t row = 0; row < rows; ++row) {
       const float total = sums.rows.totals[row], saved = sums.saved[at(row)];
-      out[begin + row] = total > 0.0f ? rest - saved / total : std::numeric_limits<float>::infinity();
+      bounds[row] = total > 0.0f ? rest - saved / total : std::numeric_limits<float>::infinity();
     }
-  };
-  for_blocks(lists.block_count, threads, body, watch);
-  return visited;
+  });
+  return {std::move(out), visited.load()};
+}
+
+}  // namespace
+
+void bind_list_bounds(nb::module_& m) {
+  m.def("list_bounds", &list_bounds, "lists"_a, "touched"_in, "near"_in, "gain"_in, "common"_in, "totals"_in,
+        "repeats"_a, "rest"_a, "threads"_a, "For each row the rest less what touched words save, and entries visited.");
 }
 
 }  // namespace wordferry

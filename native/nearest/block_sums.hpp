@@ -4,12 +4,27 @@
 #include <cstdint>
 #include <vector>
 
-#include "nearest/nearest.hpp"
 #include "nearest/pruned.hpp"
+#include "relaxed/touched.hpp"
 #include "stored/bit_sums.hpp"
 #include "support/watch.hpp"
 
 namespace wordferry {
+
+// How a distance is made of Rel-RWMD and the cosine distance: moved * the one + unshared * the other. `unit` are the
+// query's words as a vector of length 1, in their order. Cosine distances below `lost` are computed again from the
+// differences of the vectors, because 1 less the product has too few digits.
+struct CosineShare {
+  const float* unit = nullptr;  // none for Rel-RWMD alone
+  std::int64_t words = 0;
+  float moved = 1.0f, unshared = 0.0f, lost = 0.0f;
+};
+
+// A query with its share of the cosine distance.
+struct BlendedQuery {
+  TouchedQuery words;
+  CosineShare cosine;
+};
 
 // The touched words of a query, rising, with what their lists save.
 struct ListedWord {

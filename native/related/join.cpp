@@ -1,16 +1,50 @@
-#include "related/join.hpp"
-
+// New words among known ones: the lists that change, and the rows of the graph that change with them. What stays as it
+// was is only read, so that joining a few words to many costs little more than comparing them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "related/selector.hpp"
 #include "support/at.hpp"
-#include "support/word_distances.hpp"
+#include "support/bind.hpp"
 
 namespace wordferry {
 
 namespace {
+
+// An array whose end stands elsewhere: what came later.
+template <class T>
+struct InTwo {
+  const T* first;
+  std::int64_t size;
+  const T* later;
+  const T* from(std::int64_t place) const { return place < size ? first + place : later + (place - size); }
+};
+
+// The own lists of words, r nearest first.
+struct OwnLists {
+  InTwo<std::int32_t> own;
+  InTwo<float> distances;
+  const std::int32_t* places;  // the row of each word
+  std::int64_t words, r;
+
+  const std::int32_t* list(std::int64_t word) const { return own.from(places[word] * r); }
+  const float* distances_of(std::int64_t word) const { return distances.from(places[word] * r); }
+};
+
+// The lists of the words that change: old ones, rising, then all new ones.
+struct ChangedLists {
+  std::vector<std::int32_t> words;
+  std::vector<std::int32_t> own;  // r for each
+  std::vector<float> distances;   // the same
+  std::vector<double> rank_sums;  // by how much the sum of the distances at each place of all lists grows
+  double total = 0;               // the sum of the distances of all ordered pairs that have a new word
+  double largest = 0;  // the largest squared length of a vector; where it leaves the range of float, the rest is void
+};
 
 constexpr std::int64_t block_rows = 16 * product_rows;  // what a thread takes at once; sums are of such blocks
 constexpr double slightly_above = 1 + 1e-6;             // a limit is a little above the distance, for the rounding
@@ -195,8 +229,8 @@ void add_new_lists(const Points& points, const OwnLists& lists, std::vector<Cand
   }
 }
 
-}  // namespace
-
+// The lists after the words from lists.words on have come, of `words` in all; norms are made here. Their distances are
+// true ones, ties go to the smaller id.
 ChangedLists join_lists(Points points, std::int64_t words, const OwnLists& lists, int threads, Watch& watch) {
   const std::int64_t count = (words + block_rows - 1) / block_rows;
   Comparison comparison(points, words, lists);
@@ -219,6 +253,270 @@ ChangedLists join_lists(Points points, std::int64_t words, const OwnLists& lists
   change_old_lists(comparison.points(), lists, blocks, out, watch);
   add_new_lists(comparison.points(), lists, nearest, out, watch);
   return out;
+}
+
+// The graph: the edges of word i are from starts[i] to ends[i].
+struct StoredLinks {
+  InTwo<std::int32_t> indices;
+  InTwo<float> data;
+  const std::int32_t* starts;
+  const std::int32_t* ends;
+
+  const std::int32_t* row(std::int64_t word) const { return indices.from(starts[word]); }
+  const float* distances_of(std::int64_t word) const { return data.from(starts[word]); }
+  std::int64_t degree(std::int64_t word) const { return ends[word] - starts[word]; }
+};
+
+// An edge that comes or goes, seen from one of its ends.
+struct LinkChange {
+  std::int32_t word, other;
+  float distance;
+  bool gone;
+};
+
+// The lists as they are after the change.
+class Present {
+ public:
+  Present(const ChangedLists& changed, const OwnLists& lists) : changed_(changed), lists_(lists) {
+    rows_.reserve(changed.words.size());
+    for (std::size_t row = 0; row < changed.words.size(); ++row) rows_[changed.words[row]] = row;
+  }
+
+  bool has(std::int32_t word, std::int32_t other) const {
+    const auto found = rows_.find(word);
+    const std::int32_t* own =
+        found == rows_.end() ? lists_.list(word) : changed_.own.data() + found->second * at(lists_.r);
+    return std::find(own, own + lists_.r, other) != own + lists_.r;
+  }
+
+ private:
+  const ChangedLists& changed_;
+  const OwnLists& lists_;
+  std::unordered_map<std::int32_t, std::size_t> rows_;
+};
+
+// Calls with each word of `changes` and its changes, from first to last.
+template <class Call>
+void each_word(const std::vector<LinkChange>& changes, Call&& call) {
+  for (auto first = changes.begin(); first != changes.end();) {
+    const auto last =
+        std::find_if(first, changes.end(), [&](const LinkChange& one) { return one.word != first->word; });
+    call(first->word, &*first, &*first + (last - first));
+    first = last;
+  }
+}
+
+// The edges that come and go with the lists, by (word, other), each once.
+std::vector<LinkChange> changed_links(const ChangedLists& changed, const OwnLists& lists) {
+  const Present present(changed, lists);
+  const auto old = static_cast<std::int32_t>(lists.words);
+  std::vector<LinkChange> changes;
+  const auto both_ways = [&](std::int32_t a, std::int32_t b, float distance, bool gone) {
+    changes.push_back({a, b, distance, gone});
+    changes.push_back({b, a, distance, gone});
+  };
+  for (std::size_t row = 0; row < changed.words.size(); ++row) {
+    const std::int32_t word = changed.words[row];
+    const std::int32_t* own = changed.own.data() + row * at(lists.r);
+    const float* distances = changed.distances.data() + row * at(lists.r);
+    for (std::int64_t k = 0; k < lists.r; ++k) {
+      if (word >= old || own[k] >= old) both_ways(word, own[k], distances[k], false);
+    }
+    if (word >= old) continue;
+    const std::int32_t* before = lists.list(word);
+    for (std::int64_t k = 0; k < lists.r; ++k) {
+      const bool stays = std::find(own, own + lists.r, before[k]) != own + lists.r;
+      if (!stays && !present.has(before[k], word)) both_ways(word, before[k], 0.0F, true);
+    }
+  }
+  const auto key = [](const LinkChange& one) { return std::pair(one.word, one.other); };
+  std::sort(changes.begin(), changes.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  const auto same = [&](const auto& a, const auto& b) { return key(a) == key(b); };
+  changes.erase(std::unique(changes.begin(), changes.end(), same), changes.end());
+  return changes;
+}
+
+// How many edges the rows of the words in `changes` have at most in the end.
+std::int64_t changed_entries(const std::vector<LinkChange>& changes, const StoredLinks& links, std::int64_t old) {
+  std::int64_t entries = 0;
+  each_word(changes, [&](std::int32_t word, const LinkChange* first, const LinkChange* last) {
+    entries += (word < old ? links.degree(word) : 0) + (last - first);
+  });
+  return entries;
+}
+
+// Writes these rows one after another, and where they are: from `first` on.
+void write_links(const std::vector<LinkChange>& changes, const StoredLinks& links, std::int64_t old, std::int64_t first,
+                 std::int32_t* indices, float* data, std::int32_t* starts, std::int32_t* ends) {
+  std::int64_t place = 0;
+  each_word(changes, [&](std::int32_t word, const LinkChange* change, const LinkChange* last) {
+    const std::int64_t begin = place, degree = word < old ? links.degree(word) : 0;
+    if (degree > 0) {
+      const std::int32_t* row = links.row(word);
+      const float* distances = links.distances_of(word);
+      for (std::int64_t k = 0; k < degree; ++k) {
+        while (change != last && change->other < row[k]) ++change;
+        if (change != last && change->other == row[k]) continue;  // it goes
+        indices[place] = row[k];
+        data[place++] = distances[k];
+      }
+    }
+    for (; change != last; ++change) {  // others come behind all that were there
+      if (change->gone) continue;
+      indices[place] = change->other;
+      data[place++] = change->distance;
+    }
+    starts[word] = static_cast<std::int32_t>(first + begin);
+    ends[word] = static_cast<std::int32_t>(first + place);
+  });
+}
+
+using Numbers = In<std::int32_t>;
+using NumberRows = In<std::int32_t, 2>;
+using Values = In<float>;
+using ValueRows = In<float, 2>;
+
+// New words that are joined to known ones. What changes is found first and written after that, so that the caller can
+// provide the memory for it.
+class Joining {
+ public:
+  Joining(ValueRows vectors, In<std::int64_t> words, NumberRows own, ValueRows distances, NumberRows later_own,
+          ValueRows later_distances, Numbers places, int threads)
+      : vectors_(std::move(vectors)), words_(std::move(words)), own_(std::move(own)), distances_(std::move(distances)),
+        later_own_(std::move(later_own)), later_distances_(std::move(later_distances)), places_(std::move(places)) {
+    const std::int64_t r = own_.length(1), most = std::int64_t{1} << 31;
+    require(r >= 1 && later_own_.length(1) == r, "lists must have one length, of at least 1");
+    require(distances_.length() == own_.length() && distances_.length(1) == r, "own and distances must have one shape");
+    require(later_distances_.length() == later_own_.length() && later_distances_.length(1) == r,
+            "later own and distances must have one shape");
+    require(words_.length() > places_.length() && words_.length() > r,
+            "more words than lists, and than places in a list");
+    require(words_.length() < most && own_.length() + later_own_.length() < most, "words must fit in 31 bits");
+    const int limit = thread_limit(threads);
+    run_native([&](Watch& watch) {
+      require_range(words_, 0, vectors_.length(), "a word has no vector");
+      require_range(places_, 0, own_.length() + later_own_.length(), "a list is not there");
+      for (std::int64_t word = 0; word < places_.length(); ++word) {
+        require_range(std::span(lists().list(word), at(r)), 0, places_.length(),
+                      "a word in a list is not among the words");
+      }
+      const Points points{vectors_.data(), nullptr, vectors_.length(1), words_.data()};
+      changed_ = join_lists(points, words_.length(), lists(), limit, watch);
+      if (changed_.largest < HUGE_VAL) links_ = changed_links(changed_, lists());
+    });
+  }
+
+  double total() const { return changed_.total; }
+  double largest() const { return changed_.largest; }
+  std::int64_t rows() const { return static_cast<std::int64_t>(changed_.words.size()); }
+  void rank_sums(const Out<double>& out) const {
+    require(out.length() == own_.length(1), "one sum for each place of a list");
+    std::copy(changed_.rank_sums.begin(), changed_.rank_sums.end(), out.data());
+  }
+
+  // The changed lists, which will stand from row `first` on, and where the list of each word is.
+  void write_lists(std::int64_t first, const Out<std::int32_t, 2>& own, const Out<float, 2>& distances,
+                   const Out<std::int32_t>& places) const {
+    require_whole();
+    require(own.length() == rows() && own.length(1) == own_.length(1), "own needs a row for each list");
+    require(distances.length() == rows() && distances.length(1) == own_.length(1),
+            "distances needs a row for each list");
+    require(places.length() == words_.length(), "one place for each word");
+    require_place(first, rows());
+    std::copy(changed_.own.begin(), changed_.own.end(), own.data());
+    std::copy(changed_.distances.begin(), changed_.distances.end(), distances.data());
+    std::copy(places_.data(), places_.data() + places_.length(), places.data());
+    for (std::int64_t row = 0; row < rows(); ++row) {
+      places.data()[changed_.words[at(row)]] = static_cast<std::int32_t>(first + row);
+    }
+  }
+
+  // Finds the rows of the graph that change; returns how many entries they have at most.
+  std::int64_t link(Numbers indices, Values data, Numbers later_indices, Values later_data, Numbers starts,
+                    Numbers ends) {
+    require_whole();
+    require(data.length() == indices.length() && later_data.length() == later_indices.length(),
+            "indices and data must have one length");
+    require(starts.length() == places_.length() && ends.length() == places_.length(), "one span for each word");
+    indices_ = std::move(indices), data_ = std::move(data), later_indices_ = std::move(later_indices);
+    later_data_ = std::move(later_data), starts_ = std::move(starts), ends_ = std::move(ends);
+    require_spans();
+    entries_ = changed_entries(links_, links(), places_.length());
+    return entries_;
+  }
+
+  // Those rows, which will stand from entry `first` on, and where the row of each word is.
+  void write_links(std::int64_t first, const Out<std::int32_t>& indices, const Out<float>& data,
+                   const Out<std::int32_t>& starts, const Out<std::int32_t>& ends) const {
+    require(entries_ >= 0, "there are no links to be written");
+    require(indices.length() == entries_ && data.length() == entries_, "room is needed for every entry");
+    require(starts.length() == words_.length() && ends.length() == words_.length(), "one span for each word");
+    require_place(first, entries_);
+    require_spans();  // they may have been changed since
+    require(changed_entries(links_, links(), places_.length()) == entries_, "the graph is another one now");
+    std::copy(starts_.data(), starts_.data() + starts_.length(), starts.data());
+    std::copy(ends_.data(), ends_.data() + ends_.length(), ends.data());
+    wordferry::write_links(links_, links(), places_.length(), first, indices.data(), data.data(), starts.data(),
+                           ends.data());
+  }
+
+ private:
+  template <class Array>
+  static InTwo<std::remove_const_t<typename Array::Scalar>> in_two(const Array& first, const Array& later) {
+    return {first.data(), static_cast<std::int64_t>(first.size()), later.data()};
+  }
+  OwnLists lists() const {
+    return {in_two(own_, later_own_), in_two(distances_, later_distances_), places_.data(), places_.length(),
+            own_.length(1)};
+  }
+  StoredLinks links() const {
+    return {in_two(indices_, later_indices_), in_two(data_, later_data_), starts_.data(), ends_.data()};
+  }
+  void require_whole() const { require(changed_.largest < HUGE_VAL, "the vectors are out of range"); }
+  void require_spans() const {
+    const std::int64_t entries = indices_.length(), last = entries + later_indices_.length();
+    for (std::int64_t word = 0; word < places_.length(); ++word) {
+      const std::int64_t start = starts_.data()[word], end = ends_.data()[word];
+      require(0 <= start && start <= end && end <= (start < entries ? entries : last),
+              "a row of the graph is not there");
+    }
+  }
+  static void require_place(std::int64_t first, std::int64_t count) {
+    require(first >= 0 && first < (std::int64_t{1} << 31) - count, "places must fit in 31 bits");
+  }
+
+  ValueRows vectors_;
+  In<std::int64_t> words_;
+  NumberRows own_;
+  ValueRows distances_;
+  NumberRows later_own_;
+  ValueRows later_distances_;
+  Numbers places_;
+  ChangedLists changed_;
+  Numbers indices_, later_indices_, starts_, ends_;
+  Values data_, later_data_;
+  std::vector<LinkChange> links_;
+  std::int64_t entries_ = -1;
+};
+
+}  // namespace
+
+void bind_join(nb::module_& m) {
+  nb::class_<Joining>(m, "Joining", "New words, compared with all others: the lists and links that change.")
+      .def(nb::init<ValueRows, In<std::int64_t>, NumberRows, ValueRows, NumberRows, ValueRows, Numbers, int>(),
+           "vectors"_in, "words"_in, "own"_in, "distances"_in, "later_own"_in, "later_distances"_in, "places"_in,
+           "threads"_a)
+      .def_prop_ro("total", &Joining::total, "The sum of the distances of all ordered pairs that have a new word.")
+      .def_prop_ro("largest", &Joining::largest, "The largest squared length of a vector.")
+      .def_prop_ro("rows", &Joining::rows, "How many lists change.")
+      .def("rank_sums", &Joining::rank_sums, "out"_in,
+           "By how much the sums of the distances at each place of all lists grow.")
+      .def("write_lists", &Joining::write_lists, "first"_a, "own"_in, "distances"_in, "places"_in,
+           "The changed lists, and where all lists are.")
+      .def("link", &Joining::link, nb::lock_self(), "indices"_in, "data"_in, "later_indices"_in, "later_data"_in,
+           "starts"_in, "ends"_in, "Find the rows of the graph that change; how many entries they have at most.")
+      .def("write_links", &Joining::write_links, nb::lock_self(), "first"_a, "indices"_in, "data"_in, "starts"_in,
+           "ends"_in, "The changed rows, and where all rows are.");
 }
 
 }  // namespace wordferry

@@ -1,4 +1,5 @@
-// Candidates of words, selected from rows of inner products; shared by those who go through all of them.
+// Related words: selection of each word's nearest others from rows of inner products; shared by those who go through
+// all of them.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +8,68 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <thread>
 #include <vector>
 
-#include "related/related.hpp"
 #include "support/at.hpp"
+#include "support/buffer.hpp"
 #include "support/compiler.hpp"
+#include "support/word_distances.hpp"
 
 namespace wordferry {
+
+// The words: vectors, and their squared norms, rounded to float. Where `rows` is there, word i has row rows[i] of the
+// vectors.
+struct Points {
+  const float* vectors;
+  const float* norms;
+  std::int64_t dimensions;
+  const std::int64_t* rows = nullptr;
+
+  const float* of(std::int64_t word) const { return vectors + (rows == nullptr ? word : rows[word]) * dimensions; }
+  // The true squared distance of two words.
+  double square(std::int64_t a, std::int64_t b) const { return exact_square(of(a), of(b), dimensions); }
+};
+
+// A word by its squared distance from another one; ties go to the smaller id.
+struct RankedWord {
+  double square;
+  std::int32_t id;
+  bool operator<(const RankedWord& other) const {
+    return square < other.square || (square == other.square && id < other.id);
+  }
+};
+
+constexpr float unlimited = std::numeric_limits<float>::infinity();
+
+// For n words, from `first` on, the candidates that can still be among its r nearest. `limits[i]` is an upper bound of
+// the r-th smallest true squared distance of word i so far (infinite while fewer than r are known). Tiles may be worked
+// on by several threads at once: a word's candidates are touched only under its lock, limits are read at any time.
+struct Candidates {
+  Candidates(std::int64_t words, std::int64_t r, std::int64_t first = 0);
+
+  // Enters known lists (rows x width, nearest first) as the candidates of the first words, and as their limits where
+  // they are whole: a little above, for the rounding.
+  void seed(const std::int32_t* own, const double* own_squares, std::int64_t rows, std::int64_t width);
+
+  // How many there are for each word.
+  std::vector<std::int32_t> sizes();
+
+  // Whether a word has these candidates in this order, and no others.
+  bool are(std::int64_t word, const std::int32_t* own, std::int64_t width);
+
+  std::int64_t n, r, first, capacity;
+  Buffer<std::int32_t> ids;  // n x capacity
+  Buffer<float> squares;     // n x capacity, squared distances as the tile gave them
+  std::vector<std::int32_t> counts;
+  std::vector<std::atomic<float>> limits;
+  std::vector<std::atomic<bool>> locks;  // true while somebody has it
+};
+
+// |x|^2 + |y|^2 - 2xy of a tile is off by at most this times |x|^2 + |y|^2: the bound of a float inner product of d
+// terms in any order, of the rounded norms, and of putting them together.
+float product_error(std::int64_t dimensions);
 
 // The smallest upper bound of a squared distance in each of `groups` groups of columns (k modulo groups). The r-th
 // smallest of these is at least the r-th smallest of all, and close to it.

@@ -1,16 +1,31 @@
-#include "relaxed/dense.hpp"
-
+// The minima over documents that RWMD takes of distances between words, and their sums.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
+#include "relaxed/touched.hpp"
 #include "support/at.hpp"
+#include "support/bind.hpp"
 #include "support/lanes.hpp"
+#include "support/view.hpp"
 
 namespace wordferry {
 
 namespace {
+
+struct AccumulateJob {
+  CsrF pass;             // the documents whose words move, their words rising
+  CsrF panel;            // the documents moved to: their masses over the same words, rising too
+  const float* nearest;  // [panel][columns][16]
+  std::int64_t columns;
+  std::int64_t first_word;  // the word of column 0; only the words of columns 0 .. columns - 1 take part
+  bool omr;                 // common mass stays; else everything moves
+  bool add;                 // add to `out`, or start it
+  float* out;               // [pass][panel]
+  std::int64_t stride;
+};
 
 // Minima of `Wide` vectors at a time, so that they stay in registers over all words of the document.
 template <int Wide>
@@ -98,12 +113,19 @@ void build_table(const AccumulateJob& job, const Spans& spans, std::int64_t pane
   }
 }
 
-}  // namespace
-
-void document_minima(const CsrF& documents, const float* costs, std::int64_t width, float* nearest,
-                     std::int64_t columns, std::int64_t column0, int threads, Watch& watch) {
+// nearest[panel][column0 + c][lane] = min over the words w of a document of costs[w][c], for `width` columns, a
+// multiple of 16. `nearest` has `columns` columns per panel; lanes without a document or words get far_away.
+void document_minima(const FloatView& documents, const In<float, 2>& costs, const Out<float, 3>& nearest,
+                     std::int64_t column0, int threads) {
+  const std::int64_t width = costs.length(1), columns = nearest.length(1);
+  require(costs.length() >= documents.columns, "costs needs a row for each word");
+  require(width % 16 == 0 && width <= columns && column0 >= 0 && column0 <= columns - width,
+          "columns must fit, in sixteens");
+  require(nearest.length(2) == 16 && nearest.length() * 16 >= documents.rows,
+          "nearest needs sixteen lanes and a panel for all documents");
+  require(is_aligned(costs.data()) && is_aligned(nearest.data()), "arrays must be aligned to 64 bytes");
   const std::int64_t panels = (documents.rows + lane_width - 1) / lane_width;
-  const auto body = [&](std::int64_t panel, int) {
+  run_blocks(panels, threads, [&](std::int64_t panel, int, Watch& watch) {
     LaneArray minima(at(width));  // 16 documents x width
     for (std::int64_t place = 0; place < lane_width; ++place) {
       watch.check();
@@ -111,20 +133,20 @@ void document_minima(const CsrF& documents, const float* costs, std::int64_t wid
       const std::int64_t first = documents.indptr[document];
       const std::int64_t count =
           panel * lane_width + place < documents.rows ? documents.indptr[document + 1] - first : 0;
-      minima_row(documents.indices + first, count, costs, width, minima.data() + place * width / lane_width);
+      minima_row(documents.indices + first, count, costs.data(), width, minima.data() + place * width / lane_width);
     }
-    float* target = nearest + (panel * columns + column0) * lane_width;
+    float* target = nearest.data() + (panel * columns + column0) * lane_width;
     for (std::int64_t c = 0; c < width; ++c) {
       const Lanes* column = minima.data() + c / lane_width;
       for (std::int64_t place = 0; place < lane_width; ++place) {
         target[c * lane_width + place] = lane(column[place * width / lane_width], static_cast<int>(c % lane_width));
       }
     }
-  };
-  for_blocks(panels, threads, body, watch);
+  });
 }
 
-void accumulate(const AccumulateJob& job, int threads, Watch& watch) {
+// out[d][e] (+)= sum over d's words w of this block of max(d_w - e_w, 0) * nearest[e][w], one word after the other.
+void add_moved(const AccumulateJob& job, int threads, Watch& watch) {
   constexpr std::int64_t chunk = 256;
   const std::int64_t panels = (job.panel.rows + lane_width - 1) / lane_width;
   const Spans moving(job.pass, job.first_word, job.columns), targets(job.panel, job.first_word, job.columns);
@@ -148,6 +170,27 @@ void accumulate(const AccumulateJob& job, int threads, Watch& watch) {
     }
   };
   for_blocks(panels, threads, body, watch);
+}
+
+void accumulate(const FloatView& pass, const FloatView& panel, const In<float, 3>& nearest, std::int64_t first_word,
+                bool omr, bool add, const Matrix& out, int threads) {
+  const std::int64_t columns = nearest.length(1);
+  require(pass.sorted && panel.sorted, "the words of a document must rise");
+  require(nearest.length(2) == 16 && nearest.length() * 16 >= panel.rows,
+          "nearest needs sixteen lanes and a panel for all documents");
+  require(out.length() == pass.rows && out.length(1) == panel.rows, "out has another shape than the documents");
+  require(first_word >= 0 && first_word <= std::numeric_limits<std::int32_t>::max(), "first_word must fit in an int32");
+  require(is_aligned(nearest.data()), "arrays must be aligned to 64 bytes");
+  const AccumulateJob job{pass, panel, nearest.data(), columns, first_word, omr, add, out.data(), row_stride(out)};
+  run_native([&](Watch& watch) { add_moved(job, thread_limit(threads), watch); });
+}
+
+}  // namespace
+
+void bind_dense(nb::module_& m) {
+  m.def("document_minima", &document_minima, "documents"_a, "costs"_in, "nearest"_in, "column0"_a, "threads"_a);
+  m.def("accumulate", &accumulate, "pass_over"_a, "panel"_a, "nearest"_in, "first_word"_a, "omr"_a, "add"_a, "out"_in,
+        "threads"_a);
 }
 
 }  // namespace wordferry

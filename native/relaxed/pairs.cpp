@@ -1,19 +1,40 @@
-#include "relaxed/pairs.hpp"
-
+// The standard algorithm of the relaxed distances: one pair of documents after the other.
 #include <algorithm>
-#include <cstring>
+#include <limits>
 #include <vector>
 
-#include "relaxed/dense.hpp"
 #include "relaxed/touched.hpp"
 #include "support/at.hpp"
+#include "support/bind.hpp"
 #include "support/lanes.hpp"
+#include "support/view.hpp"
 
 namespace wordferry {
 
 namespace {
 
 constexpr std::int64_t block_documents = 16;
+
+struct PairsJob {
+  CsrF x;
+  CsrF y;
+  Overlap overlap;
+  Side side;
+  float* out;  // [x][y]
+  std::int64_t stride;
+};
+
+// Costs of one document x to all words of y: costs[w][i] of word w (y's numbering) and the i-th word of x, rows padded
+// with far_away to `width`, a multiple of 16. A word's cost to itself must be far_away, or 0 for `keep`.
+// Words behind the first x_known of x, and those of y from number y_known on, have no vector: no costs are stored of
+// them, they are `far` from every other word.
+struct DenseRows {
+  const float* costs;
+  std::int64_t width;
+  std::int64_t x_known;
+  std::int32_t y_known;
+  float far;
+};
 
 struct Word {
   float excess;  // the mass that must move
@@ -100,12 +121,7 @@ float fold_row(const float* costs, const Lanes* penalty, Lanes* best, std::int64
     load_aligned(row, costs + v * lane_width);
     keep_lower(least, row + penalty[v]);
   }
-  float values[lane_count];
-  std::memcpy(values, &least, sizeof values);
-  for (int half = lane_count / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) values[i] = values[i + half] < values[i] ? values[i + half] : values[i];
-  }
-  return values[0];
+  return least_lane(least);
 }
 
 // The float at a place of an array of lane_width.
@@ -197,59 +213,101 @@ double half_squared_difference(const CsrF& x, std::int64_t i, const CsrF& y, std
   return 0.5 * sum;
 }
 
-}  // namespace
+PairsJob pairs_job(const FloatView& x, const FloatView& y, Overlap overlap, Side side, const Matrix& out) {
+  require(out.length() == x.rows && out.length(1) == y.rows, "out has another shape than the documents");
+  return {x, y, overlap, side, out.data(), row_stride(out)};
+}
 
-void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, Watch& watch) {
+// Rel-RWMD: a table of the words that a document of x has or is related to, then one pass over y. Words that are in no
+// table cost one addition.
+void related_pairs(const FloatView& x, const FloatView& y, const FloatView& graph, float c_max, Overlap overlap,
+                   Side side, const Matrix& out, int threads, const nb::object& progress) {
+  require(x.columns == graph.rows && y.columns == graph.rows && graph.columns == graph.rows, "words must agree");
+  const PairsJob job = pairs_job(x, y, overlap, side, out);
   constexpr std::int64_t documents_a_piece = 1024;
-  const std::int64_t pieces = (job.y.rows + documents_a_piece - 1) / documents_a_piece, blocks = job.x.rows * pieces;
-  std::vector<RelatedQuery> queries;
-  for (int worker = 0; worker < worker_count(blocks, threads); ++worker) queries.emplace_back(job, graph, c_max);
-  const auto body = [&](std::int64_t block, int worker) {
-    RelatedQuery& query = queries[at(worker)];
-    const std::int64_t row = block / pieces, begin = block % pieces * documents_a_piece;
-    const std::int64_t end = std::min(begin + documents_a_piece, job.y.rows);
-    query.begin(row);
-    for (std::int64_t j = begin; j < end; ++j) job.out[row * job.stride + j] = query.value(j);
-    watch.add_done(end - begin);
+  const std::int64_t pieces = (y.rows + documents_a_piece - 1) / documents_a_piece, blocks = x.rows * pieces;
+  const int limit = thread_limit(threads);
+  const auto work = [&](Watch& watch) {
+    std::vector<RelatedQuery> queries;
+    for (int worker = 0; worker < worker_count(blocks, limit); ++worker) queries.emplace_back(job, graph, c_max);
+    const auto body = [&](std::int64_t block, int worker) {
+      RelatedQuery& query = queries[at(worker)];
+      const std::int64_t row = block / pieces, begin = block % pieces * documents_a_piece;
+      const std::int64_t end = std::min(begin + documents_a_piece, y.rows);
+      query.begin(row);
+      for (std::int64_t j = begin; j < end; ++j) job.out[row * job.stride + j] = query.value(j);
+      watch.add_done(end - begin);
+    };
+    for_blocks(blocks, limit, body, watch);
   };
-  for_blocks(blocks, threads, body, watch);
+  run_native(work, progress, x.rows * y.rows);
 }
 
-void dense_pairs(const PairsJob& job, const DenseRows& costs, const std::int32_t* own, int threads, Watch& watch) {
-  std::int32_t words = 0;
-  for (std::int64_t k = job.y.indptr[0]; k < job.y.indptr[job.y.rows]; ++k) words = std::max(words, job.y.indices[k]);
-  std::vector<std::int32_t> place(at(words) + 1, -1);
-  for (std::int64_t i = 0; i < job.x.indptr[1] - job.x.indptr[0]; ++i) {
-    if (own[i] >= 0 && own[i] <= words) place[at(own[i])] = static_cast<std::int32_t>(i);
-  }
-  const std::int64_t blocks = (job.y.rows + block_documents - 1) / block_documents;
-  std::vector<DenseRow> rows(at(worker_count(blocks, threads)), DenseRow(job, costs, place.data(), watch));
-  const auto body = [&](std::int64_t block, int worker) {
-    const std::int64_t begin = block * block_documents, end = std::min(begin + block_documents, job.y.rows);
-    for (std::int64_t j = begin; j < end; ++j) job.out[j] = rows[at(worker)].value(j);
-  };
-  for_blocks(blocks, threads, body, watch);
+// RWMD of one document x against all of y. `own[i]` is the number in y's numbering of the i-th word of x, or -1.
+void dense_pairs(const FloatView& x, const FloatView& y, const In<float, 2>& costs, const In<std::int32_t>& own,
+                 std::int64_t x_known, std::int64_t y_known, float far, Overlap overlap, Side side, const Matrix& out,
+                 int threads) {
+  const std::int64_t width = costs.length(1);
+  require(x.rows == 1, "x must be one document");
+  const std::int64_t words = x.indptr[1] - x.indptr[0];
+  require(x_known >= 0 && x_known <= words, "x has no more known words than words");
+  require(y_known >= 0 && y_known <= y.columns, "y has no more known words than words");
+  require(width % 16 == 0 && width >= x_known, "costs needs a column for each known word of x, in sixteens");
+  require(own.length() == words, "own needs a place for each word of x");
+  require(costs.length() >= y_known, "costs needs a row for each known word of y");
+  require(is_aligned(costs.data()), "arrays must be aligned to 64 bytes");
+  const PairsJob job = pairs_job(x, y, overlap, side, out);
+  const DenseRows rows{costs.data(), width, x_known, static_cast<std::int32_t>(y_known), far};
+  run_native([&](Watch& watch) {
+    std::vector<std::int32_t> place(at(y.largest) + 1, -1);
+    for (std::int64_t i = 0; i < words; ++i) {
+      const std::int32_t word = own.data()[i];
+      if (word >= 0 && word <= y.largest) place[at(word)] = static_cast<std::int32_t>(i);
+    }
+    std::vector<DenseRow> workers(at(worker_count(y.rows, thread_limit(threads))),
+                                  DenseRow(job, rows, place.data(), watch));
+    for_ranges(y.rows, block_documents, thread_limit(threads), watch,
+               [&](std::int64_t begin, std::int64_t end, int worker) {
+                 for (std::int64_t j = begin; j < end; ++j) job.out[j] = workers[at(worker)].value(j);
+               });
+  });
 }
 
-void refine_cosine(const PairsJob& job, float limit, int threads, Watch& watch) {
+// Computes the cosine distances below `limit` again, as |x - y|^2 / 2 of rows of length 1: exact 0 for equal rows.
+void refine_cosine(const FloatView& x, const FloatView& y, float limit, const Matrix& out, int threads) {
+  require(x.sorted && y.sorted, "the words of a document must rise");
   constexpr std::int64_t run = 256;  // few values are below the limit: runs without one are passed at a glance
-  const auto body = [&](std::int64_t i, int) {
+  const PairsJob job = pairs_job(x, y, Overlap::omr, Side::both, out);
+  run_blocks(x.rows, threads, [&](std::int64_t i, int, Watch& watch) {
     Pace pace(watch);
-    for (std::int64_t start = 0; start < job.y.rows; start += run) {
-      const std::int64_t stop = std::min(start + run, job.y.rows);
-      float* values = job.out + i * job.stride;
+    float* const values = job.out + i * job.stride;
+    for (std::int64_t start = 0; start < y.rows; start += run) {
+      const std::int64_t stop = std::min(start + run, y.rows);
       bool any = false;
       for (std::int64_t j = start; j < stop; ++j) any |= values[j] < limit;
       pace.spend(stop - start);
-      if (!any) continue;
-      for (std::int64_t j = start; j < stop; ++j) {
+      for (std::int64_t j = start; any && j < stop; ++j) {
         if (!(values[j] < limit)) continue;
-        pace.spend(job.x.indptr[i + 1] - job.x.indptr[i] + job.y.indptr[j + 1] - job.y.indptr[j]);
-        values[j] = static_cast<float>(half_squared_difference(job.x, i, job.y, j));
+        pace.spend(x.indptr[i + 1] - x.indptr[i] + y.indptr[j + 1] - y.indptr[j]);
+        values[j] = static_cast<float>(half_squared_difference(x, i, y, j));
       }
     }
-  };
-  for_blocks(job.x.rows, threads, body, watch);
+  });
+}
+
+}  // namespace
+
+void bind_relaxed_pairs(nb::module_& m) {
+  nb::enum_<Overlap>(m, "Overlap")
+      .value("omr", Overlap::omr)
+      .value("keep", Overlap::keep)
+      .value("residual", Overlap::residual);
+  nb::enum_<Side>(m, "Side").value("both", Side::both).value("left", Side::left).value("right", Side::right);
+  m.def("related_pairs", &related_pairs, "x"_a, "y"_a, "graph"_a, "c_max"_a, "overlap"_a, "side"_a, "out"_in,
+        "threads"_a, "progress"_a.none());
+  m.def("dense_pairs", &dense_pairs, "x"_a, "y"_a, "costs"_in, "own"_in, "x_known"_a, "y_known"_a, "far"_a, "overlap"_a,
+        "side"_a, "out"_in, "threads"_a);
+  m.def("refine_cosine", &refine_cosine, "x"_a, "y"_a, "limit"_a, "out"_in, "threads"_a);
 }
 
 }  // namespace wordferry

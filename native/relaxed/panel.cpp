@@ -1,12 +1,13 @@
-#include "relaxed/panel.hpp"
-
+// Sixteen documents at a time against all documents of the other side: the linear algorithm for sums over words.
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "support/at.hpp"
+#include "support/bind.hpp"
 #include "support/compiler.hpp"
 #include "support/lanes.hpp"
+#include "support/view.hpp"
 
 namespace wordferry {
 
@@ -15,6 +16,27 @@ namespace {
 constexpr std::int64_t chunk_rows = 256;      // documents passed over before their sums are stored
 constexpr std::int64_t piece_rows = 1 << 12;  // the least worth building a panel again for
 constexpr std::int64_t tile = 64;
+
+// What a panel's table holds for a word w and the panel's document D.
+enum class PanelKind : int {
+  omr = 0,      // the cost of the nearest other word of D, and the mass of w in D: the sum of max(m - D_w, 0) * cost
+  keep = 1,     // the cost of the nearest word of D, 0 for its own: the sum of m * cost
+  product = 2,  // the mass of w in D: the sum of m * D_w
+};
+
+struct PanelJob {
+  CsrF panel;  // the documents that are taken sixteen at a time
+  CsrF pass;   // the documents that are passed over
+  CsrF graph;  // costs of related words (not used by `product`)
+  float rest;  // the cost of words that are not related; 0 for `product`
+  PanelKind kind;
+  float* out;  // see `transposed`
+  std::int64_t stride;
+  bool transposed;  // false: out[pass][panel]; true: out[panel][pass]
+  bool combine;     // true: the larger of the value and what stands there
+  bool lower;       // panel and pass are the same documents: only pass >= panel is wanted
+  std::int64_t words;
+};
 
 // The words that stand in the documents passed over, ranked by how often: only these matter. A frequent word has a
 // small rank, so that what is looked up often lies together.
@@ -226,22 +248,21 @@ void store_sums(const PanelJob& job, const Lanes* sums, std::int64_t begin, std:
 
 // Calls each(i, j) for all cells of a matrix, or those below the diagonal, tile by tile.
 template <class Each>
-void for_tiles(std::int64_t rows, std::int64_t columns, bool lower, int threads, Watch& watch, const Each& each) {
-  const auto body = [&](std::int64_t block, int) {
-    const std::int64_t begin = block * tile, end = std::min(begin + tile, rows);
-    for (std::int64_t left = 0; left < (lower ? end : columns); left += tile) {
-      watch.check();
-      for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t j = left; j < std::min(left + tile, lower ? i : columns); ++j) each(i, j);
+void for_tiles(std::int64_t rows, std::int64_t columns, bool lower, int threads, const Each& each) {
+  run_native([&](Watch& watch) {
+    for_ranges(rows, tile, thread_limit(threads), watch, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t left = 0; left < (lower ? end : columns); left += tile) {
+        watch.check();
+        for (std::int64_t i = begin; i < end; ++i) {
+          for (std::int64_t j = left; j < std::min(left + tile, lower ? i : columns); ++j) each(i, j);
+        }
       }
-    }
-  };
-  for_blocks((rows + tile - 1) / tile, threads, body, watch);
+    });
+  });
 }
 
-}  // namespace
-
-void panel_sums(const PanelJob& job, int threads, Watch& watch) {
+// One term of equation (5) or (12) for all pairs, or the matrix of products.
+void sum_panels(const PanelJob& job, int threads, Watch& watch) {
   const std::int64_t panels = (job.panel.rows + lane_width - 1) / lane_width;
   if (panels == 0 || job.pass.rows == 0) return;
   // With few panels, the pass is cut into pieces so that every thread has work; a panel is then built once a piece.
@@ -272,18 +293,53 @@ void panel_sums(const PanelJob& job, int threads, Watch& watch) {
   for_blocks(panels * pieces, threads, body, watch);
 }
 
-void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads, Watch& watch) {
-  for_tiles(size, size, true, threads, watch, [=](std::int64_t i, std::int64_t j) {
-    const float low = values[i * stride + j], high = values[j * stride + i];
-    values[i * stride + j] = values[j * stride + i] = from_lower ? low : std::max(low, high);
-  });
+void panel_sums(const FloatView& panel, const FloatView& pass, const FloatView& graph, float rest, PanelKind kind,
+                const Matrix& out, bool transposed, bool combine, bool lower, int threads, const nb::object& progress) {
+  const bool product = kind == PanelKind::product;
+  require(panel.columns == pass.columns && (product || graph.rows == pass.columns), "words must agree");
+  require(product || graph.columns == pass.columns, "the graph must be square");
+  const std::int64_t rows = out.length(transposed ? 1 : 0), columns = out.length(transposed ? 0 : 1);
+  require(rows == pass.rows && columns == panel.rows, "out has another shape than the documents");
+  require(!lower || rows == columns, "lower is for a square matrix");
+  const std::int64_t words = product ? std::max(panel.largest, pass.largest) + std::int64_t{1} : pass.columns;
+  const PanelJob job{panel, pass, graph, rest, kind, out.data(), row_stride(out), transposed, combine, lower, words};
+  run_native([&](Watch& watch) { sum_panels(job, thread_limit(threads), watch); }, progress, panel.rows * pass.rows);
 }
 
-void transposed_max(float* out, std::int64_t stride, const float* other, std::int64_t other_stride, std::int64_t rows,
-                    std::int64_t columns, int threads, Watch& watch) {
-  for_tiles(rows, columns, false, threads, watch, [=](std::int64_t i, std::int64_t j) {
-    out[i * stride + j] = std::max(out[i * stride + j], other[j * other_stride + i]);
-  });
+// Makes a square matrix symmetric: values[i][j] = values[j][i] = the larger of the two, or the lower one.
+void make_symmetric(const Matrix& matrix, int threads, bool from_lower) {
+  require(matrix.shape(0) == matrix.shape(1), "the matrix must be square");
+  float* const values = matrix.data();
+  for_tiles(matrix.length(), matrix.length(), true, threads,
+            [=, stride = row_stride(matrix)](std::int64_t i, std::int64_t j) {
+              const float low = values[i * stride + j], high = values[j * stride + i];
+              values[i * stride + j] = values[j * stride + i] = from_lower ? low : std::max(low, high);
+            });
+}
+
+// larger[i][j] = max(larger[i][j], other[j][i]).
+void transposed_max(const Matrix& larger, const Matrix& other, int threads) {
+  require(larger.shape(0) == other.shape(1) && larger.shape(1) == other.shape(0), "the matrices must be transposes");
+  float* const out = larger.data();
+  const float* const from = other.data();
+  for_tiles(larger.length(), larger.length(1), false, threads,
+            [=, stride = row_stride(larger), other_stride = row_stride(other)](std::int64_t i, std::int64_t j) {
+              out[i * stride + j] = std::max(out[i * stride + j], from[j * other_stride + i]);
+            });
+}
+
+}  // namespace
+
+void bind_panels(nb::module_& m) {
+  nb::enum_<PanelKind>(m, "PanelKind")
+      .value("omr", PanelKind::omr)
+      .value("keep", PanelKind::keep)
+      .value("product", PanelKind::product);
+  m.def("panel_sums", &panel_sums, "panel"_a, "pass_over"_a, "graph"_a, "rest"_a, "kind"_a, "out"_in,
+        "transposed"_a = false, "combine"_a = false, "lower"_a = false, "threads"_a = 1,
+        "progress"_a.none() = nb::none());
+  m.def("make_symmetric", &make_symmetric, "values"_in, "threads"_a, "from_lower"_a = false);
+  m.def("transposed_max", &transposed_max, "out"_in, "other"_in, "threads"_a);
 }
 
 }  // namespace wordferry

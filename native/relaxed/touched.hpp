@@ -9,10 +9,28 @@
 #include <new>
 #include <vector>
 
-#include "relaxed/pairs.hpp"
 #include "support/at.hpp"
 
 namespace wordferry {
+
+// A larger cost than any: for a word that must not move to itself. Finite, so that 0 * far_away is 0.
+constexpr float far_away = 1e30f;
+
+enum class Overlap : int { omr = 0, keep = 1, residual = 2 };
+enum class Side : int { both = 0, left = 1, right = 2 };
+
+// The sum of cost(0), cost(1), ... in the order of `panel_sums`, so that all ways of Rel-RWMD come to the same bits.
+template <class Cost>
+float moved_two_by_two(std::int64_t count, Cost&& cost) {
+  float even = 0.0f, odd = 0.0f;
+  std::int64_t k = 0;
+  for (; k + 1 < count; k += 2) {
+    even += cost(k);
+    odd += cost(k + 1);
+  }
+  if (k < count) even += cost(k);
+  return even + odd;
+}
 
 // A word that the query has or is related to.
 struct TouchedWord {

@@ -35,25 +35,22 @@ AnyArray any_array(const std::variant<In<Types>...>& arrays) {
 // How much repeated words count.
 class RepeatedWords {
  public:
-  RepeatedWords(Growth growth, const In<double>& room)
-      : repeats_{growth, room.data()}, rows_(room.length()), held_(hold(room)) {
-    require_all(room, [](double one) { return one >= 0.0 && one <= 1e30; }, "room must be finite, and not negative");
+  RepeatedWords(Growth growth, In<double> room) : growth_(growth), room_(std::move(room)) {
+    require_all(room_, [](double one) { return one >= 0.0 && one <= 1e30; }, "room must be finite, and not negative");
   }
 
   Repeats get(std::int64_t documents) const {
-    require(repeats_.growth != Growth::saturation || rows_ == documents, "room has one value for each document");
-    return repeats_;
+    require(growth_ != Growth::saturation || room_.length() == documents, "room has one value for each document");
+    return {growth_, room_.data()};
   }
 
  private:
-  Repeats repeats_;
-  std::int64_t rows_;
-  Held held_;
+  Growth growth_;
+  In<double> room_;
 };
 
 // Inverted lists; copies share their tables.
-class StoredWordLists {
- public:
+struct StoredWordLists {
   StoredWordLists(std::int64_t documents, const In<std::int64_t>& blocks, const In<std::int32_t>& words,
                   const In<std::int64_t, 2>& starts, const In<std::uint16_t>& rows, const CountArray& counts,
                   const In<std::int64_t>& bit_blocks, const In<std::int32_t>& bit_words,
@@ -70,97 +67,71 @@ class StoredWordLists {
       tables->push_back(inside ? word_table(words.data() + first, words.data() + last) : WordTable{});
     }
     const AnyArray counted = any_array(counts);
-    lists_ = {blocks.data(),       words.data(),      starts.data(),    rows.data(),      counted.data,
-              counted.width,       bit_blocks.data(), bit_words.data(), bit_sizes.data(), bits.data(),
-              blocks.length() - 1, words.length(),    rows.length(),    counted.length,   bit_words.length(),
-              bits.length(),       documents,         tables->data()};
-    held_ = hold(blocks, words, starts, rows, counts, bit_blocks, bit_words, bit_sizes, bits, tables);
+    lists = {blocks.data(),       words.data(),      starts.data(),    rows.data(),      counted.data,
+             counted.width,       bit_blocks.data(), bit_words.data(), bit_sizes.data(), bits.data(),
+             blocks.length() - 1, words.length(),    rows.length(),    counted.length,   bit_words.length(),
+             bits.length(),       documents,         tables->data()};
+    held = hold(blocks, words, starts, rows, counts, bit_blocks, bit_words, bit_sizes, bits, tables);
   }
 
-  const StoredLists& get() const { return lists_; }
-
- private:
-  StoredLists lists_;
-  Held held_;
+  StoredLists lists;
+  Held held;
 };
 
 // Documents by word and by row.
-class StoredDocuments {
- public:
-  StoredDocuments(const StoredWordLists& lists, const In<std::int64_t>& indptr, const WordArray& words,
+struct StoredDocuments {
+  StoredDocuments(const StoredWordLists& by_word, const In<std::int64_t>& indptr, const WordArray& words,
                   const CountArray& counts)
-      : lists_(lists.get()), held_(hold(lists, indptr, words, counts)) {
+      : lists(by_word.lists), held(hold(by_word, indptr, words, counts)) {
     const AnyArray all = any_array(words), often = any_array(counts);
     require(indptr.length() >= 1, "indptr must not be empty");
-    require(lists_.row_count == indptr.length() - 1, "the lists must be of the same documents");
+    require(lists.row_count == indptr.length() - 1, "the lists must be of the same documents");
     require(all.length == often.length, "one count for each word of a bag");
-    bags_ = {indptr.data(), all.data, all.width, often.data, often.width, indptr.length() - 1, all.length};
+    bags = {indptr.data(), all.data, all.width, often.data, often.width, indptr.length() - 1, all.length};
   }
 
-  std::int64_t documents() const { return bags_.rows; }
-  const StoredLists& lists() const { return lists_; }
-  const StoredBags& bags() const { return bags_; }
-
- private:
-  StoredLists lists_;
-  StoredBags bags_;
-  Held held_;
+  StoredLists lists;
+  StoredBags bags;
+  Held held;
 };
 
 // What each word weighs; 0 for one that does not count.
-class WeightsView {
- public:
-  explicit WeightsView(const In<double>& values) : weights_{values.data(), values.length()}, held_(hold(values)) {
-    require(values.length() < std::numeric_limits<std::int32_t>::max(), "too many words");
+struct WeightsView : WordWeights {
+  explicit WeightsView(const In<double>& all) : WordWeights{all.data(), all.length()}, held(hold(all)) {
+    require(count < std::numeric_limits<std::int32_t>::max(), "too many words");
     require_all(
-        values, [](double one) { return one == 0.0 || (one > 1e-12 && one < 1e12); },
+        all, [](double one) { return one == 0.0 || (one > 1e-12 && one < 1e12); },
         "weights must be 0 or lie between 1e-12 and 1e12");
   }
 
-  const WordWeights& get() const { return weights_; }
-
- private:
-  WordWeights weights_;
-  Held held_;
+  Held held;
 };
 
 // Documents with the sums of what their words weigh.
-class WeighedDocuments {
- public:
-  WeighedDocuments(const StoredDocuments& stored, const In<float>& totals, const In<double>& exact,
-                   const In<float>& norms, float longest, const RepeatedWords& repeats)
-      : part_{stored.lists(), stored.bags()}, held_(hold(stored, totals, exact, norms, repeats)) {
+struct WeighedDocuments : SearchedPart {
+  WeighedDocuments(const StoredDocuments& stored, const In<float>& all_totals, const In<double>& exact_totals,
+                   const In<float>& all_norms, float most_words, const RepeatedWords& repeated)
+      : SearchedPart{stored.lists, stored.bags}, held(hold(stored, all_totals, exact_totals, all_norms, repeated)) {
     constexpr float most = 1e30f;
-    const std::int64_t rows = documents();
-    require(totals.length() == rows, "one total for each document");
-    require(exact.length() == rows || exact.length() == 0, "one exact total for each document, or none");
-    require(norms.length() == rows || norms.length() == 0, "one norm for each document, or none");
-    require(longest >= 0.0f && longest <= most, "longest must be a number of words");
-    part_.totals = totals.data();
-    part_.exact = exact.length() == rows ? exact.data() : nullptr;
-    part_.norms = norms.length() == rows ? norms.data() : nullptr;
-    part_.longest = longest;
-    part_.repeats = repeats.get(rows);
+    const std::int64_t rows = bags.rows;
+    require(all_totals.length() == rows, "one total for each document");
+    require(exact_totals.length() == rows || exact_totals.length() == 0, "one exact total for each document, or none");
+    require(all_norms.length() == rows || all_norms.length() == 0, "one norm for each document, or none");
+    require(most_words >= 0.0f && most_words <= most, "longest must be a number of words");
+    totals = all_totals.data();
+    exact = exact_totals.length() == rows ? exact_totals.data() : nullptr;
+    norms = all_norms.length() == rows ? all_norms.data() : nullptr;
+    longest = most_words;
+    repeats = repeated.get(rows);
     double sum = 0.0;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      sum += static_cast<double>(totals.data()[row]);
-      part_.largest_total = std::max(part_.largest_total, totals.data()[row]);
+    for (const float total : all_totals.span()) {
+      sum += static_cast<double>(total);
+      largest_total = std::max(largest_total, total);
     }
-    part_.mean_total = rows > 0 ? static_cast<float>(sum / static_cast<double>(rows)) : 0.0f;
+    mean_total = rows > 0 ? static_cast<float>(sum / static_cast<double>(rows)) : 0.0f;
   }
 
-  std::int64_t documents() const { return part_.bags.rows; }
-
-  SearchedPart get(std::int64_t start, const bool* allowed) const {
-    SearchedPart found = part_;
-    found.start = start;
-    found.allowed = allowed == nullptr ? nullptr : allowed + start;
-    return found;
-  }
-
- private:
-  SearchedPart part_;
-  Held held_;
+  Held held;
 };
 
 using Allowed = std::optional<In<bool>>;
@@ -174,19 +145,19 @@ inline const bool* mask_of(const Allowed& allowed, std::int64_t documents) {
   return allowed ? allowed->data() : nullptr;
 }
 
-// The parts one after the other.
+// The parts one after the other, with the rows that may be found.
 using Parts = std::vector<const WeighedDocuments*>;
 inline std::vector<SearchedPart> searched(const Parts& parts, const Allowed& allowed) {
+  std::vector<SearchedPart> found;
   std::int64_t documents = 0;
   for (const WeighedDocuments* part : parts) {
     require(part != nullptr, "a part must not be None");
-    documents += part->documents();
+    found.push_back(*part);
+    found.back().start = documents;
+    documents += part->bags.rows;
   }
   const bool* const mask = mask_of(allowed, documents);
-  std::vector<SearchedPart> found;
-  for (const WeighedDocuments* part : parts) {
-    found.push_back(part->get(found.empty() ? 0 : found.back().start + found.back().bags.rows, mask));
-  }
+  for (SearchedPart& part : found) part.allowed = mask == nullptr ? nullptr : mask + part.start;
   return found;
 }
 
@@ -196,6 +167,18 @@ inline std::vector<SearchedPart> searched(const Parts& parts, const In<std::int6
   const std::int64_t documents = found.empty() ? 0 : found.back().start + found.back().bags.rows;
   require_range(rows, 0, documents, "rows must lie in the parts");
   return found;
+}
+
+// What a search has found, as rows and their values.
+template <class Item>
+std::pair<Made<std::int64_t>, Made<decltype(Item::value)>> best_arrays(const std::vector<Item>& found) {
+  auto rows = make_array(std::int64_t{0}, found.size());
+  auto values = make_array(decltype(Item::value){0}, found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    rows.data()[i] = found[i].row;
+    values.data()[i] = found[i].value;
+  }
+  return {std::move(rows), std::move(values)};
 }
 
 // The rows and distances that searches have found, -1 and infinity where there are fewer than k.

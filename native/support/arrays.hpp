@@ -4,6 +4,12 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+// What bound functions take and return; without its header a type is refused when a function is called.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>

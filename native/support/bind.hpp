@@ -42,4 +42,13 @@ void run_native(Work&& work, const nb::object& progress = nb::none(), std::int64
   }
 }
 
+// The same for body(block, worker, watch) of each block, on threads.
+template <class Body>
+void run_blocks(std::int64_t blocks, int threads, const Body& body) {
+  run_native([&](Watch& watch) {
+    const auto one = [&](std::int64_t block, int worker) { body(block, worker, watch); };
+    for_blocks(blocks, thread_limit(threads), one, watch);
+  });
+}
+
 }  // namespace wordferry

@@ -3,6 +3,7 @@
 // output.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -20,5 +21,14 @@ int worker_count(std::int64_t blocks, int threads);
 // thread, so that a body can keep a workspace per worker. The first exception of a body is rethrown here; when the
 // watch says stop, Interrupted is.
 void for_blocks(std::int64_t blocks, int threads, const std::function<void(std::int64_t, int)>& body, Watch& watch);
+
+// Likewise calls body(begin, end, worker) for 0 .. count - 1 in pieces of `size`.
+template <class Body>
+void for_ranges(std::int64_t count, std::int64_t size, int threads, Watch& watch, const Body& body) {
+  const auto piece = [&](std::int64_t block, int worker) {
+    body(block * size, std::min(count, (block + 1) * size), worker);
+  };
+  for_blocks((count + size - 1) / size, threads, piece, watch);
+}
 
 }  // namespace wordferry

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/at.hpp"
+#include "support/bind.hpp"
 #include "support/compiler.hpp"
 
 namespace wordferry {
@@ -194,6 +195,35 @@ void word_distances(const VectorRows& a, const float* a_squares, const VectorRow
     }
   };
   for_blocks((a.rows + rows_a_task - 1) / rows_a_task * pieces, threads, body, watch);
+}
+
+namespace {
+
+VectorRows vectors_of(const In<float, 2>& values) { return {values.data(), values.length(), values.length(1)}; }
+
+Made<float> lengths(const In<float, 2>& vectors) {
+  auto out = make_array(0.0f, vectors.length());
+  run_native([&](Watch& watch) { squared_lengths(vectors_of(vectors), out.data(), watch); });
+  return out;
+}
+
+void distances_of_words(const In<float, 2>& a, const In<float>& a_squares, const In<float, 2>& b,
+                        const In<float>& b_squares, const Matrix& out, int threads) {
+  require(a.length(1) == b.length(1), "vectors must have the same dimensions");
+  require(a.length() == a_squares.length() && b.length() == b_squares.length(), "one square for each vector");
+  require(out.length() == a.length() && out.length(1) == b.length(), "out has another shape than the vectors");
+  const std::int64_t stride = row_stride(out);
+  run_native([&](Watch& watch) {
+    word_distances(vectors_of(a), a_squares.data(), vectors_of(b), b_squares.data(), out.data(), stride,
+                   thread_limit(threads), watch);
+  });
+}
+
+}  // namespace
+
+void bind_word_distances(nb::module_& m) {
+  m.def("squared_lengths", &lengths, "vectors"_in, "Squared lengths of vectors.");
+  m.def("word_distances", &distances_of_words, "a"_in, "a_squares"_in, "b"_in, "b_squares"_in, "out"_in, "threads"_a);
 }
 
 }  // namespace wordferry

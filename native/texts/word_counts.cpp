@@ -1,19 +1,38 @@
-#include "texts/word_counts.hpp"
-
+// Words of documents, counted: a table of words with their numbers, and texts that are split and counted against it.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <mutex>
 #include <random>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "support/at.hpp"
+#include "support/bind.hpp"
 
 namespace wordferry {
 
 namespace {
 
 constexpr std::int64_t documents_a_block = 64;
+
+// Ends every word where words stand one after the other: a byte that no UTF-8 text holds.
+constexpr char word_end = '\xff';
+
+// The number of a word, by which the words of a document are ordered.
+using WordCode = std::int32_t;
+constexpr WordCode no_code = -1;
+
 constexpr WordCode unresolved = INT32_MIN;
+constexpr std::int32_t largest_code = std::numeric_limits<std::int32_t>::max() / 2;
+
+// Stands before a stop word of a text, which has a number of its own.
+constexpr char stop_mark = '\x01';
 
 std::array<std::uint64_t, 2> random_key() {
   std::random_device source;
@@ -56,6 +75,95 @@ std::uint64_t hash_of(std::string_view word) {
   for (int k = 0; k < 3; ++k) round();
   return a ^ b ^ c ^ d;
 }
+
+class WordCodes {
+ public:
+  struct Entry {
+    std::uint64_t hash = 0;
+    std::uint64_t start = 0;
+    std::uint32_t length = 0;
+    WordCode code = no_code;
+    WordCode stop_code = no_code;  // of the word behind the mark
+    bool stop = false;
+    bool used = false;
+  };
+
+  // Null when the word is not there.
+  const Entry* find(std::string_view word) const {
+    const Entry& entry = entries_[place(word, hash_of(word))];
+    return entry.used ? &entry : nullptr;
+  }
+
+  // The entry of a word, a new one without a code if there is none.
+  Entry& put(std::string_view word) {
+    if (2 * (count_ + 1) > entries_.size()) grow();
+    const std::uint64_t hash = hash_of(word);
+    Entry& entry = entries_[place(word, hash)];
+    if (!entry.used) {
+      entry = {hash, letters_.size(), static_cast<std::uint32_t>(word.size()), no_code, no_code, false, true};
+      letters_.append(word);
+      ++count_;
+    }
+    return entry;
+  }
+
+  void set_code(std::string_view word, WordCode code) {
+    put(word).code = code;
+    if (word.starts_with(stop_mark)) put(word.substr(1)).stop_code = code;
+  }
+
+  // Of places in use, which is as far as a search may go.
+  std::int64_t longest_run() const {
+    std::int64_t longest = 0, run = 0;
+    for (const Entry& entry : entries_) {
+      run = entry.used ? run + 1 : 0;
+      longest = std::max(longest, run);
+    }
+    return longest;
+  }
+
+ private:
+  std::size_t place(std::string_view word, std::uint64_t hash) const {
+    const std::size_t mask = entries_.size() - 1;
+    for (std::size_t place = at(hash) & mask;; place = (place + 1) & mask) {
+      const Entry& entry = entries_[place];
+      if (!entry.used) return place;
+      if (entry.hash == hash && entry.length == word.size() &&
+          (word.empty() || std::memcmp(letters_.data() + entry.start, word.data(), word.size()) == 0)) {
+        return place;
+      }
+    }
+  }
+
+  void grow() {
+    std::vector<Entry> before(2 * entries_.size());
+    before.swap(entries_);
+    const std::size_t mask = entries_.size() - 1;
+    for (const Entry& entry : before) {
+      if (!entry.used) continue;
+      std::size_t place = at(entry.hash) & mask;
+      while (entries_[place].used) place = (place + 1) & mask;
+      entries_[place] = entry;
+    }
+  }
+
+  std::vector<Entry> entries_ = std::vector<Entry>(1024);
+  std::string letters_;
+  std::size_t count_ = 0;
+};
+
+// How a text of ASCII letters is split: as the tokenizer "words.v1" splits it.
+struct Splitting {
+  bool lowercase = true;
+  std::int64_t min_length = 1;
+};
+
+// Documents as bags of words, the words of a row rising.
+struct CountedTexts {
+  std::vector<std::int64_t> indptr{0}, tokens;
+  std::vector<std::int32_t> words, counts;
+  std::string new_words;  // in the order of their numbers, each ended by word_end
+};
 
 // For each byte 0 (no letter or digit of ASCII), or what it is in lower case.
 constexpr std::array<char, 256> lower_letters() {
@@ -198,65 +306,9 @@ void append_ends(std::vector<std::int64_t>& all, const std::vector<std::int64_t>
   for (std::size_t i = 1; i < some.size(); ++i) all.push_back(start + some[i]);
 }
 
-}  // namespace
-
-WordCodes::WordCodes() : entries_(1024) {}
-
-std::size_t WordCodes::place(std::string_view word, std::uint64_t hash) const {
-  const std::size_t mask = entries_.size() - 1;
-  for (std::size_t place = at(hash) & mask;; place = (place + 1) & mask) {
-    const Entry& entry = entries_[place];
-    if (!entry.used) return place;
-    if (entry.hash == hash && entry.length == word.size() &&
-        (word.empty() || std::memcmp(letters_.data() + entry.start, word.data(), word.size()) == 0)) {
-      return place;
-    }
-  }
-}
-
-const WordCodes::Entry* WordCodes::find(std::string_view word) const {
-  const Entry& entry = entries_[place(word, hash_of(word))];
-  return entry.used ? &entry : nullptr;
-}
-
-WordCodes::Entry& WordCodes::put(std::string_view word) {
-  if (2 * (count_ + 1) > entries_.size()) grow();
-  const std::uint64_t hash = hash_of(word);
-  Entry& entry = entries_[place(word, hash)];
-  if (!entry.used) {
-    entry = {hash, letters_.size(), static_cast<std::uint32_t>(word.size()), no_code, no_code, false, true};
-    letters_.append(word);
-    ++count_;
-  }
-  return entry;
-}
-
-void WordCodes::set_code(std::string_view word, WordCode code) {
-  put(word).code = code;
-  if (word.starts_with(stop_mark)) put(word.substr(1)).stop_code = code;
-}
-
-std::int64_t WordCodes::longest_run() const {
-  std::int64_t longest = 0, run = 0;
-  for (const Entry& entry : entries_) {
-    run = entry.used ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  return longest;
-}
-
-void WordCodes::grow() {
-  std::vector<Entry> before(2 * entries_.size());
-  before.swap(entries_);
-  const std::size_t mask = entries_.size() - 1;
-  for (const Entry& entry : before) {
-    if (!entry.used) continue;
-    std::size_t place = at(entry.hash) & mask;
-    while (entries_[place].used) place = (place + 1) & mask;
-    entries_[place] = entry;
-  }
-}
-
+// One document after the other in `bytes`, document i ending at ends[i]. Where split[i] is set it is an ASCII text,
+// else words that each end with word_end. Words that the table does not have are added to it with numbers from `next`
+// on, in the order in which they come, so the result does not depend on the number of threads.
 CountedTexts count_texts(WordCodes& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
                          std::int64_t documents, const Splitting& how, std::int32_t next, int threads, Watch& watch) {
   const std::int64_t count = (documents + documents_a_block - 1) / documents_a_block;
@@ -286,6 +338,99 @@ CountedTexts count_texts(WordCodes& table, std::string_view bytes, const std::in
     block = TextBlock();
   }
   return all;
+}
+
+std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+// Calls each(word) for words that each end with word_end.
+template <class Each>
+void for_words(std::string_view bytes, Each&& each) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find(word_end);
+    require(end != std::string_view::npos, "every word must end with the byte 0xff");
+    require(end < std::numeric_limits<std::uint32_t>::max(), "a word is too long");
+    each(bytes.substr(0, end));
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+// indptr, words, counts and tokens of each document, and the new words.
+using Counted = std::tuple<Made<std::int64_t>, Made<std::int32_t>, Made<std::int32_t>, Made<std::int64_t>, nb::bytes>;
+
+class WordCounter {
+ public:
+  WordCounter(const nb::bytes& words, const In<std::int32_t>& codes, const nb::bytes& stop, bool lowercase,
+              std::int64_t min_length)
+      : how_{lowercase, min_length} {
+    enter(words, codes);
+    for_words(view_of(stop), [&](std::string_view word) { table_.put(word).stop = true; });
+  }
+
+  // Whoever waits for the lock does so without the GIL, which its holder may ask for.
+  void add(const nb::bytes& words, const In<std::int32_t>& codes) {
+    run_native([&](Watch&) {
+      const std::lock_guard lock(mutex_);
+      enter(words, codes);
+    });
+  }
+
+  std::int64_t longest_run() {
+    std::int64_t found = 0;
+    run_native([&](Watch&) {
+      const std::lock_guard lock(mutex_);
+      found = table_.longest_run();
+    });
+    return found;
+  }
+
+  Counted count(const nb::bytes& bytes, const In<std::int64_t>& ends, const In<std::uint8_t>& split, std::int32_t next,
+                int threads) {
+    require(ends.length() == split.length(), "ends and split must agree in length");
+    require(next >= 0 && next < largest_code, "next must be a number that fits");
+    const std::int64_t size = static_cast<std::int64_t>(bytes.size());
+    require(size < largest_code / 2, "too many bytes at once");
+    for (std::int64_t i = 0; i < ends.length(); ++i) {
+      require(ends.data()[i] >= (i == 0 ? 0 : ends.data()[i - 1]) && ends.data()[i] <= size,
+              "ends must rise and stay in the bytes");
+    }
+    CountedTexts found;
+    const int limit = thread_limit(threads);
+    run_native([&](Watch& watch) {
+      const std::lock_guard lock(mutex_);
+      found = count_texts(table_, view_of(bytes), ends.data(), split.data(), ends.length(), how_, next, limit, watch);
+    });
+    return {as_array(std::move(found.indptr)), as_array(std::move(found.words)), as_array(std::move(found.counts)),
+            as_array(std::move(found.tokens)), nb::bytes(found.new_words.data(), found.new_words.size())};
+  }
+
+ private:
+  void enter(const nb::bytes& words, const In<std::int32_t>& codes) {
+    std::int64_t at = 0;
+    for_words(view_of(words), [&](std::string_view word) {
+      require(at < codes.length(), "one code for each word");
+      const WordCode code = codes.data()[at];
+      require(code >= 0 && code < largest_code, "codes must not be negative");
+      table_.set_code(word, code);
+      ++at;
+    });
+    require(at == codes.length(), "one code for each word");
+  }
+
+  WordCodes table_;
+  Splitting how_;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+void bind_texts(nb::module_& m) {
+  nb::class_<WordCounter>(m, "WordCounter")
+      .def(nb::init<const nb::bytes&, const In<std::int32_t>&, const nb::bytes&, bool, std::int64_t>(), "words"_a,
+           "codes"_in, "stop"_a, "lowercase"_a, "min_length"_a)
+      .def_prop_ro("longest_run", &WordCounter::longest_run, "As far as a search in the table may go.")
+      .def("add", &WordCounter::add, "words"_a, "codes"_in)
+      .def("count", &WordCounter::count, "bytes"_a, "ends"_in, "split"_in, "next"_a, "threads"_a,
+           "Documents as bags of words: indptr, words, counts and the tokens of each document; and the new words.");
 }
 
 }  // namespace wordferry

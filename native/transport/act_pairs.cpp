@@ -15,9 +15,9 @@ constexpr float infinite_distance = std::numeric_limits<float>::infinity();
 
 class ActPairs : public Pairs {
  public:
-  ActPairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual, Watch& watch)
-      : excess_(x, y, false), all_(x, y, true), costs_(costs), transfers_(transfers), residual_(residual),
-        pace_(watch) {}
+  ActPairs(const Bags& x, const Bags& y, const DenseCosts& costs, const TransportRule& rule, Watch& watch)
+      : excess_(x, y, false), all_(x, y, true), costs_(costs), transfers_(rule.transfers),
+        residual_(rule.kind == TransportKind::act_residual), pace_(watch) {}
 
   void begin(std::int64_t query, std::int64_t) override { query_ = query; }
 
@@ -122,9 +122,9 @@ class ActPairs : public Pairs {
 
 }  // namespace
 
-std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual,
+std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, const TransportRule& rule,
                                  Watch& watch) {
-  return std::make_unique<ActPairs>(x, y, costs, transfers, residual, watch);
+  return std::make_unique<ActPairs>(x, y, costs, rule, watch);
 }
 
 }  // namespace wordferry

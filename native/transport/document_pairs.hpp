@@ -37,6 +37,18 @@ struct HubCosts {
   double c_max;
 };
 
+// What a pair of documents is compared by, given distances of words.
+enum class TransportKind { wmd, act_omr, act_residual };
+
+// The kind, and its parameters: the transfers of act; whether common mass moves, and what Sinkhorn's rounds need (no
+// rounds solve the problem), of wmd.
+struct TransportRule {
+  TransportKind kind = TransportKind::wmd;
+  int transfers = 0;
+  bool keep = false;
+  SinkhornSettings soft;
+};
+
 // Thrown when a problem has no proved optimum.
 struct Unsolved {
   std::int64_t x, y;
@@ -54,29 +66,18 @@ class Pairs {
   virtual double bound(std::int64_t other) = 0;
 };
 
-// wmd; common mass stays, which is optimal for a metric, or with `keep` moves like any other. With settings of
-// Sinkhorn's rounds, values are those of the soft plan, and wmd is the bound.
-std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep,
-                                 const SinkhornSettings* soft, Watch& watch);
+// wmd; common mass stays, which is optimal for a metric, or with `keep` moves like any other. With Sinkhorn's rounds,
+// values are those of the soft plan, and wmd is the bound.
+std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, const TransportRule& rule,
+                                 Watch& watch);
 
 // rel-wmd in the form of equations (8)-(11); `keep` moves common mass like any other, else it stays first.
 std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep, Watch& watch);
 
 // act: common mass stays, then `transfers` nearest other words within their masses, the rest at the next distance;
-// the larger of the two directions. With `residual`, only what is left of a word can receive.
-std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual,
+// the larger of the two directions. With act_residual, only what is left of a word can receive.
+std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, const TransportRule& rule,
                                  Watch& watch);
-
-// wmd of two documents given as counts of words, without anything that is shared between many.
-struct CountedWord {
-  std::int64_t word;
-  Mass count;  // positive
-};
-
-// `vectors` has a row of `dimensions` for each word; the words of x and of y rise. Throws Unsolved where a distance of
-// words is not finite.
-double single_pair(const float* vectors, int dimensions, std::vector<CountedWord> x, std::vector<CountedWord> y,
-                   Watch& watch);
 
 // What is left of two bags without their common mass (or all of both), in whole masses of equal sum. Common mass of
 // words that share a row of costs always stays: they cost less onto themselves than that row says.

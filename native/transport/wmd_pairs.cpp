@@ -22,9 +22,9 @@ Mass total_of(const Bags& bags, std::int64_t row) {
 
 class WmdPairs : public Pairs {
  public:
-  WmdPairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep, const SinkhornSettings* soft, Watch& watch)
-      : x_(x), costs_(costs), rest_(x, y, keep, &costs_), pace_(watch), solver_(watch) {
-    if (soft) soft_.emplace(*soft, watch);
+  WmdPairs(const Bags& x, const Bags& y, const DenseCosts& costs, const TransportRule& rule, Watch& watch)
+      : x_(x), costs_(costs), rest_(x, y, rule.keep, &costs_), pace_(watch), solver_(watch) {
+    if (rule.soft.rounds > 0) soft_.emplace(rule.soft, watch);
   }
 
   void begin(std::int64_t query, std::int64_t expected) override {
@@ -227,9 +227,9 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
   return left.x.size() > 0;
 }
 
-std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep,
-                                 const SinkhornSettings* soft, Watch& watch) {
-  return std::make_unique<WmdPairs>(x, y, costs, keep, soft, watch);
+std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, const TransportRule& rule,
+                                 Watch& watch) {
+  return std::make_unique<WmdPairs>(x, y, costs, rule, watch);
 }
 
 }  // namespace wordferry

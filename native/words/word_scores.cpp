@@ -2,17 +2,43 @@
 // rows whose bound is large enough, from their bags and in the order of the query.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "stored/bit_sums.hpp"
 #include "support/at.hpp"
+#include "support/best.hpp"
 #include "support/compiler.hpp"
 #include "words/word_search.hpp"
 
 namespace wordferry {
 
 namespace {
+
+// One form of one word of a query.
+struct StoredForm {
+  std::int32_t slot;  // which word of the query
+  std::int32_t word;
+  bool exact;  // the very form that was asked for
+};
+
+// A query by words; `forms` rise by slot, each of which has a factor.
+struct FormQuery {
+  std::vector<StoredForm> forms;
+  std::vector<double> factors;
+  Saturation saturation;
+};
+
+using BestScores = BestK<double, std::greater<double>>;
+
+struct BestRows {
+  std::vector<BestScores::Item> best;
+  std::int64_t visited = 0;    // entries of lists
+  std::int64_t evaluated = 0;  // documents whose score was computed
+};
 
 // The words of a query by their number, so that the score of a bag is found in one walk over it.
 class QueryTable {
@@ -389,25 +415,68 @@ class Search {
   Pace pace_;
 };
 
-}  // namespace
-
-BestRows best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const bool* allowed, std::int64_t k,
-                       Watch& watch) {
-  constexpr std::size_t few = 1000;
-  if (k == 0) return {};
-  if (query.forms.size() <= few) return Search<std::uint16_t>(parts, query, allowed, k, watch).run();
-  return Search<std::uint32_t>(parts, query, allowed, k, watch).run();
+void make_query(FormQuery* self, const In<std::int32_t>& slots, const In<std::int32_t>& words,
+                const In<std::uint8_t>& is_exact, const In<double>& factors, double stem, double floor, double slope) {
+  const auto fits = [](double value) { return value >= 0 && value <= 1e100; };
+  require(words.length() == slots.length() && is_exact.length() == slots.length(), "one word and form for each slot");
+  require_all(factors, fits, "factors must not be negative");
+  require(fits(stem) && fits(floor) && fits(slope), "the constants must not be negative");
+  FormQuery query{{}, {factors.data(), factors.data() + factors.length()}, {stem, floor, slope}};
+  for (std::int64_t i = 0; i < slots.length(); ++i) {
+    const std::int32_t slot = slots.data()[i];
+    require(slot >= 0 && slot < factors.length(), "slots must lie in 0 .. factors - 1");
+    require(i == 0 || slots.data()[i - 1] <= slot, "slots must not fall");
+    query.forms.push_back({slot, words.data()[i], is_exact.data()[i] != 0});
+  }
+  new (self) FormQuery(std::move(query));
 }
 
-void scores_of(const std::vector<WordPart>& parts, const FormQuery& query, std::span<const std::int64_t> rows,
-               double* scores, Watch& watch) {
-  QueryTable table(query);
-  Pace pace(watch);
-  for (const std::int64_t row : rows) {
-    const WordPart& part = part_of(parts, row);
-    *scores++ = table.score(part, row - part.start);
-    pace.spend(500);
-  }
+// The best k rows by BM25, by (score falling, row rising), and their scores; how many entries of lists and documents
+// were looked at.
+std::tuple<Made<std::int64_t>, Made<double>, std::int64_t, std::int64_t> best_by_words(
+    const std::vector<const WordDocuments*>& parts, const FormQuery& query, const Allowed& allowed, std::int64_t k) {
+  constexpr std::size_t few = 1000;
+  const WordParts all(parts, &query.saturation);
+  const bool* const mask = mask_of(allowed, all.rows);
+  require(k >= 0, "k must not be negative");
+  BestRows found;
+  run_native([&](Watch& watch) {
+    if (k == 0) return;
+    found = query.forms.size() <= few ? Search<std::uint16_t>(all.parts, query, mask, k, watch).run()
+                                      : Search<std::uint32_t>(all.parts, query, mask, k, watch).run();
+  });
+  auto [rows, scores] = best_arrays(found.best);
+  return {std::move(rows), std::move(scores), found.visited, found.evaluated};
+}
+
+// The score of each of some rows, 0 for one without a word of the query.
+Made<double> scores_by_words(const std::vector<const WordDocuments*>& parts, const FormQuery& query,
+                             const In<std::int64_t>& rows) {
+  const WordParts all(parts, nullptr);
+  auto scores = make_array(0.0, rows.length());
+  require_range(rows, 0, all.rows, "rows must lie in the parts");
+  run_native([&](Watch& watch) {
+    QueryTable table(query);
+    Pace pace(watch);
+    for (std::int64_t i = 0; i < rows.length(); ++i) {
+      const WordPart& part = part_of(all.parts, rows.data()[i]);
+      scores.data()[i] = table.score(part, rows.data()[i] - part.start);
+      pace.spend(500);
+    }
+  });
+  return scores;
+}
+
+}  // namespace
+
+void bind_word_scores(nb::module_& m) {
+  nb::class_<FormQuery>(m, "FormQuery", "The forms of the words of a query, by slot, and what BM25 needs beside them.")
+      .def("__init__", &make_query, "slots"_in, "words"_in, "is_exact"_in, "factors"_in, "stem"_a, "floor"_a,
+           "slope"_a);
+  m.def("best_by_words", &best_by_words, "parts"_a, "query"_a, "allowed"_in.none(), "k"_a,
+        "The best rows and their scores, and how many entries of lists and documents were looked at.");
+  m.def("scores_by_words", &scores_by_words, "parts"_a, "query"_a, "rows"_in,
+        "The scores of some documents, 0 where one has no word of the query.");
 }
 
 }  // namespace wordferry

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <span>
+#include <memory>
+#include <mutex>
 #include <vector>
 
-#include "stored/stored.hpp"
-#include "support/best.hpp"
-#include "support/watch.hpp"
+#include "stored/views.hpp"
 
 namespace wordferry {
 
@@ -32,78 +30,58 @@ struct WordPart {
   std::int64_t start = 0;  // of the rows among those of all parts
 };
 
-// A class of lengths for bounds: short ones have one each, of longer ones sixteen share a doubling.
-std::uint8_t length_class(std::int64_t length);
-// The least length of a class.
+// The least length of a class. Short ones have one each, of longer ones sixteen share a doubling.
 double least_length(int length_class);
 
 // The tokens of a row; 0 where damage made something else of them.
 std::int64_t tokens_of(const float* lengths, std::int64_t row);
 
-// One form of one word of a query.
-struct StoredForm {
-  std::int32_t slot;  // which word of the query
-  std::int32_t word;
-  bool exact;  // the very form that was asked for
-};
-
-// A query by words; `forms` rise by slot, each of which has a factor.
-struct FormQuery {
-  std::vector<StoredForm> forms;
-  std::vector<double> factors;
+// What a word that comes once is worth in each document, at least, in parts of 65,536.
+struct Once {
   Saturation saturation;
+  std::vector<std::uint16_t> values;
 };
 
-using BestScores = BestK<double, std::greater<double>>;
+// Documents as word search takes them, with the tokens of each. Every offset is checked when it is used.
+class WordDocuments {
+ public:
+  WordDocuments(const StoredDocuments& stored, const In<float>& lengths);
 
-struct BestRows {
-  std::vector<BestScores::Item> best;
-  std::int64_t visited = 0;    // entries of lists
-  std::int64_t evaluated = 0;  // documents whose score was computed
+  std::int64_t rows() const { return part_.bags.rows; }
+
+  // What a word that comes once is worth in each document; kept for the constants that were asked for last.
+  std::shared_ptr<const Once> once(const Saturation& saturation) const;
+
+  WordPart get(std::int64_t start, const Once* once) const {
+    WordPart found = part_;
+    found.length_classes = classes_.data();
+    found.once = once == nullptr ? nullptr : once->values.data();
+    found.start = start;
+    return found;
+  }
+
+ private:
+  WordPart part_;
+  Held held_;
+  std::vector<std::uint8_t> classes_;
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  mutable std::shared_ptr<const Once> once_;
 };
 
-// The best k rows by BM25, by (score falling, row rising); a row is left out where allowed[row] = 0.
-BestRows best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const bool* allowed, std::int64_t k,
-                       Watch& watch);
+// The documents of some parts one after the other; holds on to what was made for them.
+struct WordParts {
+  std::vector<WordPart> parts;
+  std::vector<std::shared_ptr<const Once>> once;
+  std::int64_t rows = 0;
 
-// The score of each of some rows, 0 for one without a word of the query.
-void scores_of(const std::vector<WordPart>& parts, const FormQuery& query, std::span<const std::int64_t> rows,
-               double* scores, Watch& watch);
-
-// The stem of each word, and what stems weigh.
-struct StemWeights {
-  const std::int32_t* group_of;
-  std::int64_t words;
-  const double* idf;  // of each stem
-  std::int64_t groups;
+  WordParts(const std::vector<const WordDocuments*>& given, const Saturation* saturation) {
+    for (const WordDocuments* part : given) {
+      require(part != nullptr, "a part must not be None");
+      if (saturation != nullptr) once.push_back(part->once(*saturation));
+      parts.push_back(part->get(rows, saturation == nullptr ? nullptr : once.back().get()));
+      rows += part->rows();
+    }
+  }
 };
-
-// Documents as CSR over stems (one stem may come several times in a row), `weight` the idf of each entry.
-struct StemRows {
-  std::span<const std::int64_t> indptr;
-  std::span<const std::int32_t> stems, counts;
-  std::span<const double> weight;
-  std::int64_t groups;  // stems are below this
-};
-
-// For each document the `m` others whose vectors ((1 + ln count) * idf, length 1) have the largest cosine above 0, by
-// (cosine falling, row rising); missing places are -1 and 0.
-void nearest_among(const StemRows& rows, std::int64_t m, std::int64_t* found, double* cosines, Watch& watch);
-
-// For each of some rows the m nearest of the others (see nearest_among), and whether it has all of the wanted stems,
-// which rise.
-void near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, std::span<const std::int64_t> rows,
-               std::span<const std::int32_t> wanted, std::int64_t m, std::int64_t* found, double* cosines,
-               bool* complete, Watch& watch);
-
-// Adds to df[group] in how many rows some of its words stand: those from starts[group] on.
-void stem_frequencies(const StoredLists& lists, const std::int64_t* starts, const std::int32_t* words,
-                      std::int64_t groups, std::int64_t* df, Watch& watch);
-
-// Numbers for keys, which ascend: groups[i] = the number of keys[i] among the known ones, which ascend too, or the next
-// one. Writes known and new keys in order, with their numbers, to `merged` and `merged_numbers`; answers how many.
-std::int64_t merge_keys(const std::uint64_t* known, const std::int32_t* numbers, std::int64_t known_count,
-                        const std::uint64_t* keys, std::int64_t count, std::int32_t* groups, std::uint64_t* merged,
-                        std::int32_t* merged_numbers);
 
 }  // namespace wordferry

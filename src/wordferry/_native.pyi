@@ -64,26 +64,26 @@ def parse_numbers(
     Numbers with one blank between them, from a place in a line on; False when the line holds anything else.
     """
 
+def squared_lengths(
+    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]:
+    """Squared lengths of vectors."""
+
+def word_distances(
+    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    a_squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    b: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    b_squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    threads: int,
+) -> None: ...
+
 class PanelKind(enum.Enum):
     omr = 0
 
     keep = 1
 
     product = 2
-
-class Overlap(enum.Enum):
-    omr = 0
-
-    keep = 1
-
-    residual = 2
-
-class Side(enum.Enum):
-    both = 0
-
-    left = 1
-
-    right = 2
 
 def panel_sums(
     panel: Csr,
@@ -108,19 +108,6 @@ def transposed_max(
     other: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     threads: int,
 ) -> None: ...
-def squared_lengths(
-    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]:
-    """Squared lengths of vectors."""
-
-def word_distances(
-    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    a_squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    b: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    b_squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
-    threads: int,
-) -> None: ...
 def document_minima(
     documents: Csr,
     costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -138,6 +125,21 @@ def accumulate(
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     threads: int,
 ) -> None: ...
+
+class Overlap(enum.Enum):
+    omr = 0
+
+    keep = 1
+
+    residual = 2
+
+class Side(enum.Enum):
+    both = 0
+
+    left = 1
+
+    right = 2
+
 def related_pairs(
     x: Csr,
     y: Csr,
@@ -557,6 +559,21 @@ class CentroidQuery:
     ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]:
         """The distances of some rows."""
 
+def list_bounds(
+    lists: StoredWordLists,
+    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    repeats: Repeats,
+    rest: float,
+    threads: int,
+) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")], int]:
+    """
+    For each row the rest less what touched words save, and entries visited.
+    """
+
 class ListQuery:
     """A query of Rel-RWMD against documents with lists."""
 
@@ -582,21 +599,6 @@ class CosineShare:
         unshared: float,
         lost: float,
     ) -> None: ...
-
-def list_bounds(
-    lists: StoredWordLists,
-    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    repeats: Repeats,
-    rest: float,
-    threads: int,
-) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")], int]:
-    """
-    For each row the rest less what touched words save, and entries visited.
-    """
 
 def nearest_by_lists(
     queries: Sequence[ListQuery],
@@ -634,6 +636,27 @@ class WordDocuments:
         stored: StoredDocuments,
         lengths: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
+
+def stem_frequencies(
+    lists: StoredWordLists,
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]:
+    """Document frequency of each stem."""
+
+def merge_keys(
+    known: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> tuple[
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+    int,
+]:
+    """
+    The numbers of keys among known ones, new ones behind them; all keys in order, their numbers, and how many.
+    """
 
 class FormQuery:
     """
@@ -704,27 +727,6 @@ def nearest_among(
     For each of a few documents its nearest others (-1: none), and their cosines.
     """
 
-def stem_frequencies(
-    lists: StoredWordLists,
-    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]:
-    """Document frequency of each stem."""
-
-def merge_keys(
-    known: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> tuple[
-    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
-    Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C")],
-    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
-    int,
-]:
-    """
-    The numbers of keys among known ones, new ones behind them; all keys in order, their numbers, and how many.
-    """
-
 class CodedDocuments:
     """Vectors of documents in codes of one byte, with a scale for each."""
 
@@ -740,11 +742,16 @@ def best_by_meaning(
     scale: float,
     alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    cosines: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> tuple[int, list[tuple[int, int, int]]]:
+    k: int,
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    int,
+    int,
+    int,
+]:
     """
-    The documents with the largest cosines: how many there are, and for each part the count, the sum and the sum of squares of the cosines of those that are alive, in parts of 2^18.
+    The documents with the largest cosines, and these; the count, the sum and the sum of squares of the cosines of those that are alive, in parts of 2^18.
     """
 
 class WordCounter:

@@ -230,7 +230,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "CodedDocuments": lambda: [_ones("i1", 2, 3), _f4(2)],
         "best_by_meaning": lambda: [
             [_native.CodedDocuments(_ones("i1", 2, 3), _f4(2))] * 2, _i("i2", 5, 0, 7), 0.1, np.ones(4, bool),
-            np.ones(4, bool), _ones("i8", 3), _ones("f8", 3),
+            np.ones(4, bool), 3,
         ],
         "scores_by_words": lambda: [[_word_documents()] * 2, _native.FormQuery(*_forms()), _i("i8", 3, 0)],
         "near_rows": lambda: [

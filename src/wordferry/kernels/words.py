@@ -108,7 +108,5 @@ def nearest_by_meaning(
 
     ``masks`` say which rows are alive, and so count in the sums, and which may be found; None is all of them.
     """
-    rows, cosines = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.float64)
-    count, sums = _native.best_by_meaning(parts, *query, *masks, rows, cosines)
-    total = CosineSums(*(sum(one[i] for one in sums) for i in range(3)))
-    return NearestByMeaning(rows[:count], cosines[:count], total)
+    rows, cosines, *sums = _native.best_by_meaning(parts, *query, *masks, k)
+    return NearestByMeaning(rows, cosines, CosineSums(*sums))

@@ -1,6 +1,4 @@
 // What concerns all kernels: the sparse matrices that they take, tokens that stop them, numbers in lines of text.
-#include <nanobind/stl/pair.h>
-
 #include <charconv>
 #include <cstddef>
 #include <system_error>
@@ -20,7 +18,7 @@ void bind_view(nb::module_& m, const char* name, const char* what) {
       .def(nb::init<const In<std::int64_t>&, const In<std::int32_t>&, const In<Value>&, std::int64_t>(), "indptr"_in,
            "indices"_in, "data"_in, "columns"_a)
       .def("widened", &CsrView<Value>::widened, "columns"_a, "These rows over at least `columns` columns.")
-      .def_prop_ro("shape", [](const CsrView<Value>& self) { return std::pair(self.rows(), self.columns()); });
+      .def_prop_ro("shape", [](const CsrView<Value>& self) { return std::pair(self.rows, self.columns); });
 }
 
 // Fills `out` with the numbers of text[begin ..], which one blank separates. False when it holds anything else, or what
