@@ -311,11 +311,11 @@ std::tuple<Made<std::int64_t, 2>, Made<float, 2>, std::int64_t, std::int64_t> ne
     require(query->c_max() == queries.front()->c_max(), "the queries of a panel must have the same c_max");
     query->require_words(weights);
   }
-  const std::vector<CosineShare> shares = shares_of(cosines, queries);
+  const std::vector<CosineShare> blended = shares_of(cosines, queries);
   std::vector<NearestDocuments> found;
   run_native([&](Watch& watch) {
     std::vector<BlendedQuery> made;
-    for (std::size_t q = 0; q < queries.size(); ++q) made.push_back({queries[q]->made(), shares[q]});
+    for (std::size_t q = 0; q < queries.size(); ++q) made.push_back({queries[q]->made(), blended[q]});
     search(all, weights, made, slack, k, thread_limit(threads), found, watch);
   });
   std::int64_t evaluated = 0;

@@ -255,18 +255,6 @@ ChangedLists join_lists(Points points, std::int64_t words, const OwnLists& lists
   return out;
 }
 
-// The graph: the edges of word i are from starts[i] to ends[i].
-struct StoredLinks {
-  InTwo<std::int32_t> indices;
-  InTwo<float> data;
-  const std::int32_t* starts;
-  const std::int32_t* ends;
-
-  const std::int32_t* row(std::int64_t word) const { return indices.from(starts[word]); }
-  const float* distances_of(std::int64_t word) const { return data.from(starts[word]); }
-  std::int64_t degree(std::int64_t word) const { return ends[word] - starts[word]; }
-};
-
 // An edge that comes or goes, seen from one of its ends.
 struct LinkChange {
   std::int32_t word, other;
@@ -334,41 +322,6 @@ std::vector<LinkChange> changed_links(const ChangedLists& changed, const OwnList
   const auto same = [&](const auto& a, const auto& b) { return key(a) == key(b); };
   changes.erase(std::unique(changes.begin(), changes.end(), same), changes.end());
   return changes;
-}
-
-// How many edges the rows of the words in `changes` have at most in the end.
-std::int64_t changed_entries(const std::vector<LinkChange>& changes, const StoredLinks& links, std::int64_t old) {
-  std::int64_t entries = 0;
-  each_word(changes, [&](std::int32_t word, const LinkChange* first, const LinkChange* last) {
-    entries += (word < old ? links.degree(word) : 0) + (last - first);
-  });
-  return entries;
-}
-
-// Writes these rows one after another, and where they are: from `first` on.
-void write_links(const std::vector<LinkChange>& changes, const StoredLinks& links, std::int64_t old, std::int64_t first,
-                 std::int32_t* indices, float* data, std::int32_t* starts, std::int32_t* ends) {
-  std::int64_t place = 0;
-  each_word(changes, [&](std::int32_t word, const LinkChange* change, const LinkChange* last) {
-    const std::int64_t begin = place, degree = word < old ? links.degree(word) : 0;
-    if (degree > 0) {
-      const std::int32_t* row = links.row(word);
-      const float* distances = links.distances_of(word);
-      for (std::int64_t k = 0; k < degree; ++k) {
-        while (change != last && change->other < row[k]) ++change;
-        if (change != last && change->other == row[k]) continue;  // it goes
-        indices[place] = row[k];
-        data[place++] = distances[k];
-      }
-    }
-    for (; change != last; ++change) {  // others come behind all that were there
-      if (change->gone) continue;
-      indices[place] = change->other;
-      data[place++] = change->distance;
-    }
-    starts[word] = static_cast<std::int32_t>(first + begin);
-    ends[word] = static_cast<std::int32_t>(first + place);
-  });
 }
 
 using Numbers = In<std::int32_t>;
@@ -441,7 +394,7 @@ class Joining {
     indices_ = std::move(indices), data_ = std::move(data), later_indices_ = std::move(later_indices);
     later_data_ = std::move(later_data), starts_ = std::move(starts), ends_ = std::move(ends);
     require_spans();
-    entries_ = changed_entries(links_, links(), places_.length());
+    entries_ = most_entries();
     return entries_;
   }
 
@@ -453,11 +406,29 @@ class Joining {
     require(starts.length() == words_.length() && ends.length() == words_.length(), "one span for each word");
     require_place(first, entries_);
     require_spans();  // they may have been changed since
-    require(changed_entries(links_, links(), places_.length()) == entries_, "the graph is another one now");
+    require(most_entries() == entries_, "the graph is another one now");
     std::copy(starts_.data(), starts_.data() + starts_.length(), starts.data());
     std::copy(ends_.data(), ends_.data() + ends_.length(), ends.data());
-    wordferry::write_links(links_, links(), places_.length(), first, indices.data(), data.data(), starts.data(),
-                           ends.data());
+    std::int64_t place = 0;
+    const auto put = [&](std::int32_t other, float distance) {
+      indices.data()[place] = other;
+      data.data()[place++] = distance;
+    };
+    each_word(links_, [&](std::int32_t word, const LinkChange* change, const LinkChange* last) {
+      starts.data()[word] = static_cast<std::int32_t>(first + place);
+      if (const std::int64_t degree = degree_of(word); degree > 0) {
+        const std::int32_t* row = in_two(indices_, later_indices_).from(starts_.data()[word]);
+        const float* distances = in_two(data_, later_data_).from(starts_.data()[word]);
+        for (std::int64_t k = 0; k < degree; ++k) {
+          while (change != last && change->other < row[k]) ++change;
+          if (change == last || change->other != row[k]) put(row[k], distances[k]);  // others go
+        }
+      }
+      for (; change != last; ++change) {  // others come behind all that were there
+        if (!change->gone) put(change->other, change->distance);
+      }
+      ends.data()[word] = static_cast<std::int32_t>(first + place);
+    });
   }
 
  private:
@@ -469,8 +440,17 @@ class Joining {
     return {in_two(own_, later_own_), in_two(distances_, later_distances_), places_.data(), places_.length(),
             own_.length(1)};
   }
-  StoredLinks links() const {
-    return {in_two(indices_, later_indices_), in_two(data_, later_data_), starts_.data(), ends_.data()};
+  // The edges of a word are from its start to its end.
+  std::int64_t degree_of(std::int32_t word) const {
+    return word < places_.length() ? ends_.data()[word] - starts_.data()[word] : 0;
+  }
+  // How many edges the rows that change have at most in the end.
+  std::int64_t most_entries() const {
+    std::int64_t entries = 0;
+    each_word(links_, [&](std::int32_t word, const LinkChange* first, const LinkChange* last) {
+      entries += degree_of(word) + (last - first);
+    });
+    return entries;
   }
   void require_whole() const { require(changed_.largest < HUGE_VAL, "the vectors are out of range"); }
   void require_spans() const {

@@ -73,23 +73,49 @@ void make_candidates(Candidates* self, std::int64_t words, std::int64_t r) {
   new (self) Candidates(words, r);
 }
 
+// Enters known lists (nearest first) as the candidates of the first words, and as their limits where they are whole: a
+// little above, for the rounding.
 void seed(Candidates& self, const In<std::int32_t, 2>& own, const In<double, 2>& squares) {
+  constexpr double above = 1 + 1e-6;
   const std::int64_t rows = own.length(), width = own.length(1);
   require(squares.length() == rows && squares.length(1) == width, "own and squares must have one shape");
   require(rows <= self.n && width <= self.r, "more lists, or longer ones, than there is room for");
   run_native([&](Watch&) {
     require_range(own, 0, self.n, "a word in a list is not among the words");
     require_all(squares, [](double one) { return one >= 0; }, "squares must not be negative");
-    self.seed(own.data(), squares.data(), rows, width);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const SpinLock lock(self.locks[at(i)]);
+      const double* const known = squares.data() + i * width;
+      std::copy_n(own.data() + i * width, width, self.ids.data() + i * self.capacity);
+      for (std::int64_t k = 0; k < width; ++k) {
+        self.squares.data()[i * self.capacity + k] = static_cast<float>(known[k]);
+      }
+      self.counts[at(i)] = static_cast<std::int32_t>(width);
+      if (width == self.r && width > 0) self.limits[at(i)].store(static_cast<float>(known[width - 1] * above));
+    }
   });
 }
 
-// Which of the first lists still hold what they were seeded with.
+// Which of the first lists still hold what they were seeded with, in this order, and nothing else.
 void unchanged(Candidates& self, const In<std::int32_t, 2>& own, const Out<bool>& same) {
   const std::int64_t rows = own.length(), width = own.length(1);
   require(rows <= self.n && width <= self.r, "more lists, or longer ones, than there is room for");
   require(same.length() == rows, "a place for each list");
-  for (std::int64_t i = 0; i < rows; ++i) same.data()[i] = self.are(i, own.data() + i * width, width);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const SpinLock lock(self.locks[at(i)]);
+    const std::int32_t* const mine = self.ids.data() + i * self.capacity;
+    same.data()[i] = self.counts[at(i)] == width && std::equal(mine, mine + width, own.data() + i * width);
+  }
+}
+
+// How many there are for each word.
+Made<std::int32_t> counts_of(Candidates& self) {
+  auto counts = make_array(std::int32_t{0}, self.n);
+  for (std::int64_t i = 0; i < self.n; ++i) {
+    const SpinLock lock(self.locks[at(i)]);
+    counts.data()[i] = self.counts[at(i)];
+  }
+  return counts;
 }
 
 // Selects from a tile and returns the sum of its distances (a word paired with itself left out). Of tiles that overlap
@@ -161,52 +187,13 @@ float checked_product_error(std::int64_t dimensions) {
 
 }  // namespace
 
-Candidates::Candidates(std::int64_t words, std::int64_t nearest, std::int64_t first_word)
-    : n(words), r(nearest), first(first_word), capacity(nearest + std::max<std::int64_t>(nearest, 32)),
-      counts(at(words), 0), limits(at(words)), locks(at(words)) {
-  ids.reserve(at(n * capacity));
-  squares.reserve(at(n * capacity));
-  for (auto& limit : limits) limit.store(unlimited, std::memory_order_relaxed);
-}
-
-void Candidates::seed(const std::int32_t* own, const double* own_squares, std::int64_t rows, std::int64_t width) {
-  constexpr double above = 1 + 1e-6;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const SpinLock lock(locks[at(i)]);
-    for (std::int64_t k = 0; k < width; ++k) {
-      ids.data()[i * capacity + k] = own[i * width + k];
-      squares.data()[i * capacity + k] = static_cast<float>(own_squares[i * width + k]);
-    }
-    counts[at(i)] = static_cast<std::int32_t>(width);
-    if (width == r && r > 0) limits[at(i)].store(static_cast<float>(own_squares[i * width + width - 1] * above));
-  }
-}
-
-std::vector<std::int32_t> Candidates::sizes() {
-  std::vector<std::int32_t> found;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const SpinLock lock(locks[at(i)]);
-    found.push_back(counts[at(i)]);
-  }
-  return found;
-}
-
-bool Candidates::are(std::int64_t word, const std::int32_t* own, std::int64_t width) {
-  const SpinLock lock(locks[at(word)]);
-  const std::int32_t* mine = ids.data() + word * capacity;
-  return counts[at(word)] == width && std::equal(mine, mine + width, own);
-}
-
-float product_error(std::int64_t dimensions) { return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F; }
-
 void bind_related(nb::module_& m) {
   nb::class_<PointsView>(m, "Points", "Vectors and their squared norms, checked once; not to be changed after that.")
       .def(nb::init<const In<float, 2>&, const In<float>&>(), "vectors"_in, "norms"_in);
   nb::class_<Candidates>(m, "Candidates", "For each word, what can still be among its r nearest.")
       .def("__init__", &make_candidates, "words"_a, "r"_a)
       .def_ro("r", &Candidates::r)
-      .def_prop_ro(
-          "counts", [](Candidates& self) { return as_array(self.sizes()); }, nb::rv_policy::automatic)
+      .def_prop_ro("counts", &counts_of, nb::rv_policy::automatic)
       .def("seed", &seed, "own"_in, "squares"_in, "Known lists, nearest first, as the candidates of the first words.")
       .def("unchanged", &unchanged, "own"_in, "same"_in, "Which of these lists are as they were seeded.");
   m.def("select_tile", &select_tile, "products"_in, "row_ids"_in, "column_ids"_in, "mirror"_a, "overlapping"_a,

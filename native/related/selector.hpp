@@ -47,17 +47,13 @@ constexpr float unlimited = std::numeric_limits<float>::infinity();
 // the r-th smallest true squared distance of word i so far (infinite while fewer than r are known). Tiles may be worked
 // on by several threads at once: a word's candidates are touched only under its lock, limits are read at any time.
 struct Candidates {
-  Candidates(std::int64_t words, std::int64_t r, std::int64_t first = 0);
-
-  // Enters known lists (rows x width, nearest first) as the candidates of the first words, and as their limits where
-  // they are whole: a little above, for the rounding.
-  void seed(const std::int32_t* own, const double* own_squares, std::int64_t rows, std::int64_t width);
-
-  // How many there are for each word.
-  std::vector<std::int32_t> sizes();
-
-  // Whether a word has these candidates in this order, and no others.
-  bool are(std::int64_t word, const std::int32_t* own, std::int64_t width);
+  Candidates(std::int64_t words, std::int64_t nearest, std::int64_t first_word = 0)
+      : n(words), r(nearest), first(first_word), capacity(nearest + std::max<std::int64_t>(nearest, 32)),
+        counts(at(words), 0), limits(at(words)), locks(at(words)) {
+    ids.reserve(at(n * capacity));
+    squares.reserve(at(n * capacity));
+    for (auto& limit : limits) limit.store(unlimited, std::memory_order_relaxed);
+  }
 
   std::int64_t n, r, first, capacity;
   Buffer<std::int32_t> ids;  // n x capacity
@@ -69,7 +65,9 @@ struct Candidates {
 
 // |x|^2 + |y|^2 - 2xy of a tile is off by at most this times |x|^2 + |y|^2: the bound of a float inner product of d
 // terms in any order, of the rounded norms, and of putting them together.
-float product_error(std::int64_t dimensions);
+inline float product_error(std::int64_t dimensions) {
+  return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F;
+}
 
 // The smallest upper bound of a squared distance in each of `groups` groups of columns (k modulo groups). The r-th
 // smallest of these is at least the r-th smallest of all, and close to it.

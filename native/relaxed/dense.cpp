@@ -147,19 +147,19 @@ void document_minima(const FloatView& documents, const In<float, 2>& costs, cons
 
 // out[d][e] (+)= sum over d's words w of this block of max(d_w - e_w, 0) * nearest[e][w], one word after the other.
 void add_moved(const AccumulateJob& job, int threads, Watch& watch) {
-  constexpr std::int64_t chunk = 256;
+  constexpr std::int64_t rows_at_once = 256;
   const std::int64_t panels = (job.panel.rows + lane_width - 1) / lane_width;
   const Spans moving(job.pass, job.first_word, job.columns), targets(job.panel, job.first_word, job.columns);
   const auto body = [&](std::int64_t panel, int) {
     const std::int64_t first = panel * lane_width, count = std::min(lane_width, job.panel.rows - first);
     std::vector<Slot> table(at(job.columns));
-    LaneArray sums(at(chunk));
+    LaneArray sums(at(rows_at_once));
     const auto bytes = at(count) * sizeof(float);
     const auto out_at = [&](std::int64_t row) { return job.out + row * job.stride + first; };
     build_table(job, targets, panel, count, table);
-    for (std::int64_t begin = 0; begin < job.pass.rows; begin += chunk) {
+    for (std::int64_t begin = 0; begin < job.pass.rows; begin += rows_at_once) {
       watch.check();
-      const std::int64_t end = std::min(begin + chunk, job.pass.rows);
+      const std::int64_t end = std::min(begin + rows_at_once, job.pass.rows);
       Lanes* const some = sums.data();
       for (std::int64_t row = begin; row < end; ++row) {
         fill_lanes(some[row - begin], 0.0f);

@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t chunk_rows = 256;      // documents passed over before their sums are stored
 constexpr std::int64_t piece_rows = 1 << 12;  // the least worth building a panel again for
 constexpr std::int64_t tile = 64;
+constexpr std::int64_t entries_at_once = 1 << 20;
 
 // What a panel's table holds for a word w and the panel's document D.
 enum class PanelKind : int {
@@ -50,12 +51,9 @@ struct WordRanks {
 
   WordRanks(const PanelJob& job, Watch& watch) {
     rank_words(job, watch);
-    const std::int64_t stored = job.pass.indptr[job.pass.rows];
-    passed.resize(at(stored));
-    in_pieces(job.pass.indptr[0], stored, watch, [&](std::int64_t low, std::int64_t high) {
-      for (std::int64_t k = low; k < high; ++k) {
-        passed[at(k)] = rank[at(job.pass.indices[k])];
-      }
+    passed.resize(at(job.pass.indptr[job.pass.rows]));
+    for_ranges(std::ssize(passed), entries_at_once, 1, watch, [&](std::int64_t k, std::int64_t end, int) {
+      for (; k < end; ++k) passed[at(k)] = rank[at(job.pass.indices[k])];
     });
     indptr.assign(at(job.words) + 1, 0);
     if (job.kind == PanelKind::product) return;
@@ -75,8 +73,10 @@ struct WordRanks {
  private:
   void rank_words(const PanelJob& job, Watch& watch) {
     std::vector<std::int64_t> frequency(at(job.words), 0);
-    in_pieces(job.pass.indptr[0], job.pass.indptr[job.pass.rows], watch, [&](std::int64_t low, std::int64_t high) {
-      for (std::int64_t k = low; k < high; ++k) ++frequency[at(job.pass.indices[k])];
+    const std::int32_t* const passing = job.pass.indices + job.pass.indptr[0];
+    const std::int64_t entries = job.pass.indptr[job.pass.rows] - job.pass.indptr[0];
+    for_ranges(entries, entries_at_once, 1, watch, [&](std::int64_t k, std::int64_t end, int) {
+      for (; k < end; ++k) ++frequency[at(passing[k])];
     });
     std::vector<std::int32_t> words;
     for (std::int32_t word = 0; word < job.words; ++word) {

@@ -54,7 +54,7 @@ void add_in_order(const std::int64_t* indptr, std::span<const std::int64_t> rows
 // its square; 0 for the rows that are not allowed.
 Made<double> row_sums(const StoredDocuments& documents, const In<double>& weights, bool squared,
                       const RepeatedWords& repeated, int threads, const Allowed& allowed) {
-  constexpr std::int64_t block_rows = 1 << 10;
+  constexpr std::int64_t summed_rows = 1 << 10;
   const StoredBags& bags = documents.bags;
   auto all = make_array(0.0, bags.rows);
   double* const sums = all.data();
@@ -62,7 +62,7 @@ Made<double> row_sums(const StoredDocuments& documents, const In<double>& weight
   const Repeats repeats = repeated.get(bags.rows);
   const bool* const mask = mask_of(allowed, bags.rows);
   const auto block = [&](std::int64_t begin, std::int64_t end, int) {
-    std::array<std::int64_t, block_rows> some;
+    std::array<std::int64_t, summed_rows> some;
     std::size_t count = 0;
     for (std::int64_t row = begin; row < end; ++row) {
       some[count] = row;
@@ -86,7 +86,7 @@ Made<double> row_sums(const StoredDocuments& documents, const In<double>& weight
       }
     });
   };
-  run_native([&](Watch& watch) { for_ranges(bags.rows, block_rows, thread_limit(threads), watch, block); });
+  run_native([&](Watch& watch) { for_ranges(bags.rows, summed_rows, thread_limit(threads), watch, block); });
   return all;
 }
 

@@ -38,10 +38,15 @@ class Job {
         (*body_)(block, worker);
       }
     } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-      stop_ = true;
+      fail();
     }
+  }
+
+  // Stops everybody, with the exception that is being handled unless there was another before.
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    stop_ = true;
   }
 
   void help(int worker) {
@@ -55,7 +60,7 @@ class Job {
     if (--helping_ == 0) finished_.notify_all();
   }
 
-  // Waits for the helpers that have begun, and lets no other begin.
+  // Waits for the helpers that have begun, and lets no other begin; throws what was thrown in the job.
   void close() {
     std::unique_lock lock(mutex_);
     closed_ = true;
@@ -68,9 +73,6 @@ class Job {
       if (told && !failure_) failure_ = std::make_exception_ptr(Interrupted());
       if (told) stop_ = true;
     }
-  }
-
-  void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
 
@@ -174,32 +176,6 @@ Pool& pool() {
   return *known;
 }
 
-// Helpers of a job within a scope: at its end, or when they cannot be asked for, none is left that may come.
-class Helped {
- public:
-  Helped(Pool& pool, std::shared_ptr<Job> job, int count) : pool_(pool), job_(std::move(job)), count_(count) {
-    try {
-      pool_.ask(job_, count_);
-    } catch (...) {
-      dismiss();
-      throw;
-    }
-  }
-  ~Helped() { dismiss(); }
-  Helped(const Helped&) = delete;
-  Helped& operator=(const Helped&) = delete;
-
- private:
-  void dismiss() {
-    pool_.withdraw(job_, count_);
-    job_->close();
-  }
-
-  Pool& pool_;
-  std::shared_ptr<Job> job_;
-  int count_;
-};
-
 }  // namespace
 
 void prepare_for_forks() {
@@ -221,12 +197,16 @@ void for_blocks(std::int64_t blocks, int threads, const Body& body, Watch& watch
     }
     return;
   }
+  Pool& helpers = pool();
   const auto job = std::make_shared<Job>(blocks, body, watch);
-  {
-    const Helped helped(pool(), job, workers - 1);
-    job->work(0);
+  try {
+    helpers.ask(job, workers - 1);
+  } catch (...) {
+    job->fail();
   }
-  job->rethrow();
+  job->work(0);
+  helpers.withdraw(job, workers - 1);
+  job->close();
 }
 
 }  // namespace wordferry

@@ -88,14 +88,4 @@ class Pace {
   std::int64_t left_ = units_between_looks;
 };
 
-// Calls part(low, high) for pieces of begin .. end, and asks the watch before each.
-template <class Part>
-void in_pieces(std::int64_t begin, std::int64_t end, Watch& watch, Part&& part) {
-  constexpr std::int64_t piece = 1 << 20;
-  for (std::int64_t low = begin; low < end; low += piece) {
-    watch.check();
-    part(low, end - low < piece ? end : low + piece);
-  }
-}
-
 }  // namespace wordferry

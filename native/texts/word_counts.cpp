@@ -190,16 +190,26 @@ struct TextBlock {
   CountedTexts counted;
 };
 
+std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+// Calls each(word) for words that each end with word_end.
+template <class Each>
+void for_words(std::string_view bytes, Each&& each) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find(word_end);
+    require(end != std::string_view::npos, "every word must end with the byte 0xff");
+    require(end < std::numeric_limits<std::uint32_t>::max(), "a word is too long");
+    each(bytes.substr(0, end));
+    bytes.remove_prefix(end + 1);
+  }
+}
+
 class TextReader {
  public:
   TextReader(const WordCodes& table, const Splitting& how, TextBlock& out) : table_(table), how_(how), out_(out) {}
 
   void words(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const std::size_t end = std::min(bytes.find(word_end), bytes.size());
-      put(bytes.substr(0, end), false);
-      bytes.remove_prefix(std::min(end + 1, bytes.size()));
-    }
+    for_words(bytes, [&](std::string_view word) { put(word, false); });
     out_.ends.push_back(out_.codes.size());
   }
 
@@ -338,20 +348,6 @@ CountedTexts count_texts(WordCodes& table, std::string_view bytes, const std::in
     block = TextBlock();
   }
   return all;
-}
-
-std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
-// Calls each(word) for words that each end with word_end.
-template <class Each>
-void for_words(std::string_view bytes, Each&& each) {
-  while (!bytes.empty()) {
-    const std::size_t end = bytes.find(word_end);
-    require(end != std::string_view::npos, "every word must end with the byte 0xff");
-    require(end < std::numeric_limits<std::uint32_t>::max(), "a word is too long");
-    each(bytes.substr(0, end));
-    bytes.remove_prefix(end + 1);
-  }
 }
 
 // indptr, words, counts and tokens of each document, and the new words.

@@ -1,4 +1,5 @@
-// Transport problems that are given as masses and costs: one, many of one shape, soft ones; and mass shared out over ways.
+// Transport problems that are given as masses and costs: one, many of one shape, soft ones; and mass shared out over
+// ways.
 #include <algorithm>
 #include <limits>
 #include <memory>

@@ -1,17 +1,18 @@
-#include "transport/soft_prices.hpp"
-
+// Good prices to start from: a few rounds of Sinkhorn's scaling, in float32. They only steer the start of the network
+// simplex; nothing of the answer depends on their precision.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "support/at.hpp"
 #include "transport/cost_rows.hpp"
+#include "transport/solver.hpp"
 
 namespace wordferry {
 
 namespace {
 
-constexpr int rounds = 6;
+constexpr int soft_rounds = 6;
 constexpr float softness_share = 0.1f;  // of the typical gap between a cost and the least of its row and column
 constexpr float tiny = 1e-30f;
 
@@ -28,20 +29,9 @@ inline float exp_minus(float x) {
   return value;
 }
 
-// Rows are worked on so many at a time that a problem of some size can be stopped in between; a multiple of four,
-// because four rows are scaled at once.
-constexpr int cells_at_once = 1 << 20;
-int rows_at_once(int width) { return 4 * (1 + cells_at_once / 4 / width); }
-
-// kernel_ij = exp(-(c_ij - price_j - least_i) / softness); next to 0 where it is padded, which no mass goes to.
-void fill_kernel(const SoftProblem& problem, int begin, int end, const float* price, const float* least,
-                 float steepness, float* kernel) {
-  for (int i = begin; i < end; ++i) {
-    const float* costs = problem.costs + static_cast<std::ptrdiff_t>(i) * problem.width;
-    float* row = kernel + static_cast<std::ptrdiff_t>(i) * problem.width;
-    const float own = least[i];
-    for (int j = 0; j < problem.width; ++j) row[j] = exp_minus((costs[j] - price[j] - own) * steepness);
-  }
+// A row of the kernel.
+void fill_kernel(const float* costs, const float* price, float own, float steepness, int width, float* kernel) {
+  for (int j = 0; j < width; ++j) kernel[j] = exp_minus((costs[j] - price[j] - own) * steepness);
 }
 
 // Of `Rows` rows: f_i = a_i / sum_j K_ij g_j, and sums_j += K_ij f_i.
@@ -68,64 +58,57 @@ WF_ALWAYS_INLINE void scale_rows(const float* kernel, int width, const float* su
   }
 }
 
-// f from g, and what the rows from `begin` to `end` add to sum_i K_ij f_i, in one pass over the kernel.
-void scale_some(const float* kernel, int begin, int end, int width, const float* supply, const float* scaling,
-                float* sums) {
-  int i = begin;
-  for (; i + 4 <= end; i += 4) {
-    scale_rows<4>(kernel + static_cast<std::ptrdiff_t>(i) * width, width, supply + i, scaling, sums);
-  }
-  for (; i < end; ++i) scale_rows<1>(kernel + static_cast<std::ptrdiff_t>(i) * width, width, supply + i, scaling, sums);
-}
-
 }  // namespace
 
 // The mean of c_ij - price_j - least_i over a few cells.
-float SoftPrices::typical_gap(const SoftProblem& problem, const float* price, Pace& pace) {
+float Solver::typical_gap() {
+  const float* const price = prices_.data();
   float sum = 0;
-  for (int i = 0; i < problem.m; ++i) {
-    const float* row = problem.costs + static_cast<std::ptrdiff_t>(i) * problem.width;
-    pace.spend(problem.width);
-    least_[at(i)] = minimum_of_row(row, price, problem.width);
-    const int j = static_cast<int>(std::int64_t{7} * i % problem.n);
+  for (int i = 0; i < m_; ++i) {
+    const float* row = rough_row(i);
+    pace_.spend(width_);
+    least_[at(i)] = minimum_of_row(row, price, width_);
+    const int j = static_cast<int>(std::int64_t{7} * i % n_);
     sum += row[j] - price[j] - least_[at(i)];
   }
-  return sum / static_cast<float>(problem.m);
+  return sum / static_cast<float>(m_);
 }
 
-void SoftPrices::adjust(const SoftProblem& problem, float* price, Pace& pace) {
-  const int m = problem.m, n = problem.n, width = problem.width;
-  least_.resize(at(m));
-  const float softness = softness_share * typical_gap(problem, price, pace);
+// Prices hold the least cost of each column; what is added makes columns that are in demand dearer. The kernel is
+// exp(-(c_ij - price_j - least_i) / softness); next to 0 where it is padded, which no mass goes to.
+void Solver::soften_prices() {
+  float* const price = prices_.data();
+  least_.resize(at(m_));
+  const float softness = softness_share * typical_gap();
   if (!(softness > tiny && softness < 1 / tiny)) return;
-  kernel_.reserve(at(m) * at(width));
-  supply_.resize(at(m));
-  demand_.assign(at(width), 0);
-  scaling_.assign(at(width), 0);
-  sums_.resize(at(width));
+  kernel_.reserve(at(m_) * at(width_));
+  soft_supply_.resize(at(m_));
+  soft_demand_.assign(at(width_), 0);
+  scaling_.assign(at(width_), 0);
+  sums_.resize(at(width_));
   double total = 0;
-  for (int i = 0; i < m; ++i) total += static_cast<double>(problem.supply[i]);
-  for (int i = 0; i < m; ++i) supply_[at(i)] = static_cast<float>(static_cast<double>(problem.supply[i]) / total);
-  for (int j = 0; j < n; ++j) {
-    demand_[at(j)] = static_cast<float>(static_cast<double>(problem.demand[j]) / total);
+  for (int i = 0; i < m_; ++i) total += static_cast<double>(supply_[at(i)]);
+  for (int i = 0; i < m_; ++i) soft_supply_[at(i)] = static_cast<float>(static_cast<double>(supply_[at(i)]) / total);
+  for (int j = 0; j < n_; ++j) {
+    soft_demand_[at(j)] = static_cast<float>(static_cast<double>(demand_[at(j)]) / total);
     scaling_[at(j)] = 1;
   }
-  const int rows = rows_at_once(width);
-  for (int begin = 0; begin < m; begin += rows) {
-    const int end = std::min(m, begin + rows);
-    pace.spend(std::int64_t{end - begin} * width);
-    fill_kernel(problem, begin, end, price, least_.data(), 1 / softness, kernel_.data());
+  const auto kernel_row = [this](int i) { return kernel_.data() + static_cast<std::ptrdiff_t>(i) * width_; };
+  for (int i = 0; i < m_; ++i) {
+    pace_.spend(width_);
+    fill_kernel(rough_row(i), price, least_[at(i)], 1 / softness, width_, kernel_row(i));
   }
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < soft_rounds; ++round) {
     std::fill(sums_.begin(), sums_.end(), 0.0f);
-    for (int begin = 0; begin < m; begin += rows) {
-      const int end = std::min(m, begin + rows);
-      pace.spend(std::int64_t{end - begin} * width);
-      scale_some(kernel_.data(), begin, end, width, supply_.data(), scaling_.data(), sums_.data());
+    int i = 0;
+    for (; i + 4 <= m_; i += 4) {
+      pace_.spend(std::int64_t{4} * width_);
+      scale_rows<4>(kernel_row(i), width_, soft_supply_.data() + i, scaling_.data(), sums_.data());
     }
-    for (int j = 0; j < width; ++j) scaling_[at(j)] = demand_[at(j)] / (sums_[at(j)] + tiny);
+    for (; i < m_; ++i) scale_rows<1>(kernel_row(i), width_, soft_supply_.data() + i, scaling_.data(), sums_.data());
+    for (int j = 0; j < width_; ++j) scaling_[at(j)] = soft_demand_[at(j)] / (sums_[at(j)] + tiny);
   }
-  for (int j = 0; j < n; ++j) {
+  for (int j = 0; j < n_; ++j) {
     const float change = softness * std::log(scaling_[at(j)]);
     if (std::isfinite(change)) price[j] += change;
   }

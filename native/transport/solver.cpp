@@ -88,7 +88,7 @@ void Solver::start() {
     lower_columns(prices_.data(), rough_row(i), 0, width_);
   }
   std::fill(prices_.begin() + n_, prices_.end(), 0.0f);
-  soft_prices_.adjust({m_, n_, width_, rough_.data(), supply_.data(), demand_.data()}, prices_.data(), pace_);
+  soften_prices();
   open_.assign(prices_.begin(), prices_.end());
   wanted_.resize(at(m_));
   tree_.reset(m_, n_);

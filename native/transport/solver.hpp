@@ -14,7 +14,6 @@
 #include "support/buffer.hpp"
 #include "support/watch.hpp"
 #include "transport/cost_rows.hpp"
-#include "transport/soft_prices.hpp"
 #include "transport/tree.hpp"
 
 namespace wordferry {
@@ -76,6 +75,8 @@ class Solver {
   bool scan_costs();
   void round_costs();
   void start();
+  float typical_gap();
+  void soften_prices();
   void serve(int i, int j);
   bool serve_by_regret();
   void join_components();
@@ -123,7 +124,8 @@ class Solver {
   int listed_ = 0, next_row_ = 0;      // next_row_: where pricing goes on
   double tolerance_ = 0;               // an arc gains when its reduced cost is below minus this
   float rough_tolerance_ = 0;          // on the scale of rough_: a smaller gain may be rounding
-  SoftPrices soft_prices_;
+  Buffer<float> kernel_;               // of the rounds of Sinkhorn's scaling that soften prices, as what follows
+  std::vector<float> soft_supply_, soft_demand_, scaling_, sums_;
   std::vector<std::uint64_t> wishes_;  // sources by regret: its bits turned round, then the source
   std::vector<std::int32_t> wanted_;   // the sink that each wants
   std::vector<char> reached_;
