@@ -4,6 +4,7 @@
 // distance is c_max less what the lists of the touched words save. It bounds the distance from below. The sums of a
 // block of rows stay in the cache, and only rows that can still be among the nearest leave it: nothing is kept for
 // every document.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>

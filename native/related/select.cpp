@@ -1,7 +1,6 @@
 // What can be among the nearest words of each word, selected from tiles of inner products and then ranked.
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <utility>
 
 #include "related/selector.hpp"

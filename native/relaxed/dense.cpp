@@ -1,6 +1,5 @@
 // The minima over documents that RWMD takes of distances between words, and their sums.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -146,32 +145,6 @@ void document_minima(const FloatView& documents, const In<float, 2>& costs, cons
 }
 
 // out[d][e] (+)= sum over d's words w of this block of max(d_w - e_w, 0) * nearest[e][w], one word after the other.
-void add_moved(const AccumulateJob& job, int threads, Watch& watch) {
-  constexpr std::int64_t rows_at_once = 256;
-  const std::int64_t panels = (job.panel.rows + lane_width - 1) / lane_width;
-  const Spans moving(job.pass, job.first_word, job.columns), targets(job.panel, job.first_word, job.columns);
-  const auto body = [&](std::int64_t panel, int) {
-    const std::int64_t first = panel * lane_width, count = std::min(lane_width, job.panel.rows - first);
-    std::vector<Slot> table(at(job.columns));
-    LaneArray sums(at(rows_at_once));
-    const auto bytes = at(count) * sizeof(float);
-    const auto out_at = [&](std::int64_t row) { return job.out + row * job.stride + first; };
-    build_table(job, targets, panel, count, table);
-    for (std::int64_t begin = 0; begin < job.pass.rows; begin += rows_at_once) {
-      watch.check();
-      const std::int64_t end = std::min(begin + rows_at_once, job.pass.rows);
-      Lanes* const some = sums.data();
-      for (std::int64_t row = begin; row < end; ++row) {
-        fill_lanes(some[row - begin], 0.0f);
-        if (job.add) std::memcpy(some + (row - begin), out_at(row), bytes);
-      }
-      pass_block(job, moving, table.data(), begin, end, some);
-      for (std::int64_t row = begin; row < end; ++row) std::memcpy(out_at(row), some + (row - begin), bytes);
-    }
-  };
-  for_blocks(panels, threads, body, watch);
-}
-
 void accumulate(const FloatView& pass, const FloatView& panel, const In<float, 3>& nearest, std::int64_t first_word,
                 bool omr, bool add, const Matrix& out, int threads) {
   const std::int64_t columns = nearest.length(1);
@@ -181,8 +154,31 @@ void accumulate(const FloatView& pass, const FloatView& panel, const In<float, 3
   require(out.length() == pass.rows && out.length(1) == panel.rows, "out has another shape than the documents");
   require(first_word >= 0 && first_word <= std::numeric_limits<std::int32_t>::max(), "first_word must fit in an int32");
   require(is_aligned(nearest.data()), "arrays must be aligned to 64 bytes");
+  constexpr std::int64_t rows_at_once = 256;
   const AccumulateJob job{pass, panel, nearest.data(), columns, first_word, omr, add, out.data(), row_stride(out)};
-  run_native([&](Watch& watch) { add_moved(job, thread_limit(threads), watch); });
+  run_native([&](Watch& watch) {
+    const Spans moving(pass, first_word, columns), targets(panel, first_word, columns);
+    const auto block = [&](std::int64_t number, int) {
+      const std::int64_t first = number * lane_width, count = std::min(lane_width, panel.rows - first);
+      std::vector<Slot> table(at(job.columns));
+      LaneArray sums(at(rows_at_once));
+      const auto bytes = at(count) * sizeof(float);
+      const auto out_at = [&](std::int64_t row) { return job.out + row * job.stride + first; };
+      build_table(job, targets, number, count, table);
+      for (std::int64_t begin = 0; begin < pass.rows; begin += rows_at_once) {
+        watch.check();
+        const std::int64_t end = std::min(begin + rows_at_once, pass.rows);
+        Lanes* const some = sums.data();
+        for (std::int64_t row = begin; row < end; ++row) {
+          fill_lanes(some[row - begin], 0.0f);
+          if (job.add) std::memcpy(some + (row - begin), out_at(row), bytes);
+        }
+        pass_block(job, moving, table.data(), begin, end, some);
+        for (std::int64_t row = begin; row < end; ++row) std::memcpy(out_at(row), some + (row - begin), bytes);
+      }
+    };
+    for_blocks((panel.rows + lane_width - 1) / lane_width, thread_limit(threads), block, watch);
+  });
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // The standard algorithm of the relaxed distances: one pair of documents after the other.
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "relaxed/touched.hpp"

@@ -262,37 +262,6 @@ void for_tiles(std::int64_t rows, std::int64_t columns, bool lower, int threads,
 }
 
 // One term of equation (5) or (12) for all pairs, or the matrix of products.
-void sum_panels(const PanelJob& job, int threads, Watch& watch) {
-  const std::int64_t panels = (job.panel.rows + lane_width - 1) / lane_width;
-  if (panels == 0 || job.pass.rows == 0) return;
-  // With few panels, the pass is cut into pieces so that every thread has work; a panel is then built once a piece.
-  const std::int64_t most = std::max<std::int64_t>(1, 4 * threads / panels);
-  const std::int64_t pieces = std::clamp<std::int64_t>(job.pass.rows / piece_rows, 1, most);
-  const std::int64_t piece = (job.pass.rows + pieces - 1) / pieces;
-  const WordRanks ranks(job, watch);
-  const CsrF pass{job.pass.indptr, ranks.passed.data(), job.pass.data, job.pass.rows};
-  std::vector<PanelTable> tables(at(worker_count(panels * pieces, threads)), PanelTable(job, ranks));
-  const auto body = [&](std::int64_t block, int worker) {
-    PanelTable& table = tables[at(worker)];
-    const std::int64_t first = block / pieces * lane_width;
-    const std::int64_t count = std::min(lane_width, job.panel.rows - first);
-    const std::int64_t start = block % pieces * piece;
-    const std::int64_t high = std::min(start + piece, job.pass.rows);
-    const std::int64_t low = job.lower ? std::max(start, first) : start;
-    if (low >= high) return;
-    table.build(first, count);
-    LaneArray sums(at(chunk_rows));
-    for (std::int64_t begin = low; begin < high; begin += chunk_rows) {
-      watch.check();
-      const std::int64_t end = std::min(begin + chunk_rows, high);
-      table.pass_over(pass, begin, end, sums.data());
-      (job.combine ? store_sums<true> : store_sums<false>)(job, sums.data(), begin, end, first, count);
-    }
-    watch.add_done(count * (high - start));
-  };
-  for_blocks(panels * pieces, threads, body, watch);
-}
-
 void panel_sums(const FloatView& panel, const FloatView& pass, const FloatView& graph, float rest, PanelKind kind,
                 const Matrix& out, bool transposed, bool combine, bool lower, int threads, const nb::object& progress) {
   const bool product = kind == PanelKind::product;
@@ -303,7 +272,38 @@ void panel_sums(const FloatView& panel, const FloatView& pass, const FloatView& 
   require(!lower || rows == columns, "lower is for a square matrix");
   const std::int64_t words = product ? std::max(panel.largest, pass.largest) + std::int64_t{1} : pass.columns;
   const PanelJob job{panel, pass, graph, rest, kind, out.data(), row_stride(out), transposed, combine, lower, words};
-  run_native([&](Watch& watch) { sum_panels(job, thread_limit(threads), watch); }, progress, panel.rows * pass.rows);
+  const int limit = thread_limit(threads);
+  const std::int64_t panels = (panel.rows + lane_width - 1) / lane_width;
+  if (panels == 0 || pass.rows == 0) return;
+  // With few panels, the pass is cut into pieces so that every thread has work; a panel is then built once a piece.
+  const std::int64_t most = std::max<std::int64_t>(1, 4 * limit / panels);
+  const std::int64_t pieces = std::clamp<std::int64_t>(pass.rows / piece_rows, 1, most);
+  const std::int64_t piece = (pass.rows + pieces - 1) / pieces;
+  const auto work = [&](Watch& watch) {
+    const WordRanks ranks(job, watch);
+    const CsrF ranked{job.pass.indptr, ranks.passed.data(), job.pass.data, pass.rows};
+    std::vector<PanelTable> tables(at(worker_count(panels * pieces, limit)), PanelTable(job, ranks));
+    const auto body = [&](std::int64_t block, int worker) {
+      PanelTable& table = tables[at(worker)];
+      const std::int64_t first = block / pieces * lane_width;
+      const std::int64_t count = std::min(lane_width, panel.rows - first);
+      const std::int64_t start = block % pieces * piece;
+      const std::int64_t high = std::min(start + piece, pass.rows);
+      const std::int64_t low = job.lower ? std::max(start, first) : start;
+      if (low >= high) return;
+      table.build(first, count);
+      LaneArray sums(at(chunk_rows));
+      for (std::int64_t begin = low; begin < high; begin += chunk_rows) {
+        watch.check();
+        const std::int64_t end = std::min(begin + chunk_rows, high);
+        table.pass_over(ranked, begin, end, sums.data());
+        (job.combine ? store_sums<true> : store_sums<false>)(job, sums.data(), begin, end, first, count);
+      }
+      watch.add_done(count * (high - start));
+    };
+    for_blocks(panels * pieces, limit, body, watch);
+  };
+  run_native(work, progress, panel.rows * pass.rows);
 }
 
 // Makes a square matrix symmetric: values[i][j] = values[j][i] = the larger of the two, or the lower one.

@@ -80,8 +80,6 @@ class ActPairs : public Pairs {
     }
   }
 
-  float flat_cost() const { return costs_.costs[costs_.columns * costs_.shared_row]; }
-
   // `words`, some of `all`, send their masses; a row of costs is used up on the way.
   double one_way(const std::vector<std::int32_t>& words, const std::vector<Mass>& masses,
                  const std::vector<std::int32_t>& all, const std::vector<Mass>& room, Costs& costs, const Flat& flat) {
@@ -93,7 +91,7 @@ class ActPairs : public Pairs {
       float* row = costs.row(place);
       Mass mass = masses[i];
       if (flat.has(words[i])) {
-        total += static_cast<double>(mass) * static_cast<double>(flat_cost());
+        total += static_cast<double>(mass) * static_cast<double>(costs_.costs[costs_.columns * costs_.shared_row]);
         continue;
       }
       for (int step = 0; mass > 0; ++step) {

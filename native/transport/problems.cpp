@@ -2,7 +2,6 @@
 // ways.
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -68,22 +67,19 @@ Solved transport_one(const Longs& supply, const Longs& demand, const In<double, 
     proof = solve(held.emplace(watch), supply.data(), m, demand.data(), n, costs.data(), watch);
   });
   const Solver& solver = *held;
-  const bool solved = proof != Proof::failed;
   auto source_duals = make_array(0.0, m), sink_duals = make_array(0.0, n);
+  std::copy_n(solver.source_duals(), m, source_duals.data());
+  std::copy_n(solver.sink_duals(), n, sink_duals.data());
   std::vector<std::int32_t> sources, sinks;
   std::vector<std::int64_t> masses;
-  if (solved) {
-    std::copy_n(solver.source_duals(), m, source_duals.data());
-    std::copy_n(solver.sink_duals(), n, sink_duals.data());
-    for (const Solver::Flow& flow : solver.plan()) {
-      sources.push_back(flow.source);
-      sinks.push_back(flow.sink);
-      masses.push_back(flow.mass);
-    }
+  for (const Solver::Flow& flow : solver.plan()) {
+    sources.push_back(flow.source);
+    sinks.push_back(flow.sink);
+    masses.push_back(flow.mass);
   }
   return {proof,
-          solved ? solver.total() : 0.0,
-          solved ? solver.pivots() : 0,
+          solver.total(),
+          solver.pivots(),
           as_array(std::move(sources)),
           as_array(std::move(sinks)),
           as_array(std::move(masses)),

@@ -25,22 +25,6 @@ constexpr std::int64_t others_a_block = 256;
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 constexpr double bound_slack = 1e-9;  // what rounding may add to a dual bound, relative
 
-// One evaluator a worker, made when the worker first has something to do.
-class Workers {
- public:
-  Workers(const MakePairs& make, int threads, Watch& watch) : make_(make), watch_(watch), pairs_(at(threads)) {}
-  Pairs& operator[](int worker) {
-    auto& pairs = pairs_[at(worker)];
-    if (!pairs) pairs = make_(watch_);
-    return *pairs;
-  }
-
- private:
-  const MakePairs& make_;
-  Watch& watch_;
-  std::vector<std::unique_ptr<Pairs>> pairs_;
-};
-
 // Values at or above this cannot enter, whatever their row.
 double limit_of(const NearestHits& nearest) {
   return nearest.full() ? std::nextafterf(nearest.worst(), std::numeric_limits<float>::infinity()) : no_limit;
@@ -162,9 +146,9 @@ class TransportDocuments {
     const std::int64_t pieces = (others_ + others_a_block - 1) / others_a_block;
     const int limit = thread_limit(threads);
     return report([&](Watch& watch) {
-      Workers workers(make_, worker_count(queries_ * pieces, limit), watch);
+      std::vector<std::unique_ptr<Pairs>> workers(at(worker_count(queries_ * pieces, limit)));
       const auto block = [&](std::int64_t number, int worker) {
-        Pairs& pairs = workers[worker];
+        Pairs& pairs = made(workers[at(worker)], watch);
         const std::int64_t query = number / pieces, first = number % pieces * others_a_block;
         const std::int64_t last = std::min(others_, first + others_a_block);
         const std::int64_t begin = symmetric ? std::max(first, query + offset) : first;
@@ -192,9 +176,9 @@ class TransportDocuments {
                      make_array(false, queries_, k), make_array(std::int64_t{0}, queries_, 4)};
     const int limit = thread_limit(threads);
     const Where where = report([&](Watch& watch) {
-      Workers workers(make_, worker_count(queries_, limit), watch);
+      std::vector<std::unique_ptr<Pairs>> workers(at(worker_count(queries_, limit)));
       const auto one = [&](std::int64_t query, int worker) {
-        search_one(workers[worker], query, candidates, found, watch);
+        search_one(made(workers[at(worker)], watch), query, candidates, found, watch);
       };
       for_blocks(queries_, limit, one, watch);
     });
@@ -205,6 +189,12 @@ class TransportDocuments {
   TransportDocuments(const WholeView& x, const WholeView& y, Held held)
       : queries_(x.rows), others_(y.rows), held_(std::move(held)) {
     require_multiplies(x.largest_sum, x.smallest_sum, y.largest_sum, y.smallest_sum);
+  }
+
+  // The evaluator of a worker, made when it first has something to do.
+  Pairs& made(std::unique_ptr<Pairs>& pairs, Watch& watch) const {
+    if (!pairs) pairs = make_(watch);
+    return *pairs;
   }
 
   static void require_places(const WholeView& view, const In<std::int32_t>& place_of, std::int64_t places,

@@ -1,9 +1,6 @@
 #include "transport/tree.hpp"
-#include "support/at.hpp"
 
 namespace wordferry {
-
-using tree_detail::block_size;
 
 void Tree::reset(int m, int n) {
   sources = m;

@@ -49,24 +49,19 @@ class Tree {
   Moved pivot(int source, int sink);
 
  private:
+  // Copies [from, to) in whole blocks, so up to block_size - 1 more: both arrays have room for that.
+  static constexpr int block_size = 8;
+  static std::int32_t* copy_blocks(const std::int32_t* from, const std::int32_t* to, std::int32_t* out) {
+    std::int32_t* end = out + (to - from);
+    for (; from < to; from += block_size, out += block_size) std::memcpy(out, from, block_size * sizeof(std::int32_t));
+    return end;
+  }
   void reverse_path(const std::int32_t* path, int last, int above, Mass mass, int count);
   int place(const std::int32_t* path, int last, int above, int count);
 
   std::vector<std::int32_t> first_arc_, next_arc_, arc_end_, piece_, tail_, head_;
   std::vector<Mass> arc_flow_;
 };
-
-namespace tree_detail {
-
-// Copies [from, to) in whole blocks, so up to block_size - 1 more: both arrays have room for that.
-constexpr int block_size = 8;
-inline std::int32_t* copy_blocks(const std::int32_t* from, const std::int32_t* to, std::int32_t* out) {
-  std::int32_t* end = out + (to - from);
-  for (; from < to; from += block_size, out += block_size) std::memcpy(out, from, block_size * sizeof(std::int32_t));
-  return end;
-}
-
-}  // namespace tree_detail
 
 inline Tree::Moved Tree::pivot(int source, int sink) {
   std::int32_t* tail = tail_.data();  // from the source up to the join: source, sink, source, ...
@@ -111,7 +106,6 @@ inline Tree::Moved Tree::pivot(int source, int sink) {
 
 // Moves the subtree of path[last], re-rooted at path[0], to a place right below `above`; returns where it begins.
 inline int Tree::place(const std::int32_t* path, int last, int above, int count) {
-  using tree_detail::copy_blocks;
   std::int32_t* nodes_now = order.data();
   const int old_begin = position[at(path[last])];
   int from = position[at(path[0])], to = from + size[at(path[0])];
