@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from wordferry import _native
 from wordferry.base.arrays import BoolArray
-from wordferry.kernels import centroids, lists, reference
+from wordferry.index.search.centroids import codes_of
+from wordferry.kernels import lists, reference
 
 WORDS, OTHERS, C_MAX = 60, 8, 0.75
 """Words with relatives, and words behind them that are related to none."""
@@ -96,13 +97,15 @@ def some_graph(rng: np.random.Generator) -> Graph:
     return graph
 
 
-def query_of(query: dict[int, Any], graph: Graph, overlap: str) -> lists.ListQuery:
+def query_of(
+    query: dict[int, Any], graph: Graph, overlap: str, c_max: float = C_MAX, size: int = WORDS + OTHERS
+) -> _native.ListQuery:
     words = sorted(query)
     edges = [(place, other, cost) for place, word in enumerate(words) for other, cost in graph[word].items()]
     near, far, costs = zip(*edges, strict=True) if edges else ((), (), ())
     masses = np.array([query[w] / sum(query.values()) for w in words], dtype=np.float32)
     found = np.array(near, np.int32), np.array(far, np.int32), np.array(costs, np.float32)
-    return lists.ListQuery(np.array(words, np.int32), masses, found, C_MAX, overlap, WORDS + OTHERS)
+    return _native.ListQuery(np.array(words, np.int32), masses, *found, c_max, _native.Overlap[overlap], size)
 
 
 def nearest_by(everything: Any, allowed: BoolArray | None, k: int) -> Any:
@@ -111,8 +114,8 @@ def nearest_by(everything: Any, allowed: BoolArray | None, k: int) -> Any:
     return choice[np.lexsort((choice, everything[choice]))][:k]
 
 
-def check(documents: Documents, rows: int, query: lists.ListQuery, allowed: BoolArray | None, k: int) -> None:
-    everything = lists.distances(query, documents, np.arange(rows))
+def check(documents: Documents, rows: int, query: _native.ListQuery, allowed: BoolArray | None, k: int) -> None:
+    everything = _native.list_distances(query, *documents, [], np.arange(rows))
     wanted = nearest_by(everything, allowed, k)
     for threads in (1, 2):
         found = lists.nearest([query], documents, allowed, 1e-5, k, threads)
@@ -163,14 +166,15 @@ def test_panels_are_single_queries_bit_by_bit(widths: tuple[Any, Any], growth: s
 def test_a_panel_has_one_to_sixteen_queries_of_one_graph() -> None:
     rng = np.random.default_rng(1)
     documents = [weighed(arrays(some_bags(rng, 20)))], _native.WordWeights(ones())
-    query = query_of({1: 1}, some_graph(rng), "omr")
+    graph = some_graph(rng)
+    query = query_of({1: 1}, graph, "omr")
     for queries in ([], [query] * (lists.PANEL + 1)):
         with pytest.raises(ValueError, match="one to sixteen"):
             lists.nearest(queries, documents, None, 0.0, 3, 1)
-    other = lists.ListQuery(query.words, query.masses, query.edges, 2 * C_MAX, "omr", query.size)
+    other = query_of({1: 1}, graph, "omr", 2 * C_MAX)
     with pytest.raises(ValueError, match="same c_max"):
         lists.nearest([query, other], documents, None, 0.0, 3, 1)
-    small = lists.ListQuery(query.words, query.masses, query.edges, C_MAX, "omr", WORDS)
+    small = query_of({1: 1}, graph, "omr", size=WORDS)
     with pytest.raises(ValueError, match="every word that weighs"):
         lists.nearest([small], documents, None, 0.0, 3, 1)
 
@@ -246,7 +250,7 @@ def test_nearest_by_the_reference(
     for allowed in (None, rng.random(80) < 0.5):
         check(documents, 80, asked, allowed, k)
     cost = reference.related_cost(graph, C_MAX)
-    found = lists.distances(asked, documents, np.arange(80))
+    found = _native.list_distances(asked, *documents, [], np.arange(80))
     for row, (bag, distance) in enumerate(zip(bags, found.tolist(), strict=True)):
         y = normalised({w: counted(growth, room[row], c) * weights[w] for w, c in bag.items()})
         assert distance == pytest.approx(reference.rwmd(x, y, cost, overlap) if y else np.inf, abs=2e-6)
@@ -282,9 +286,9 @@ def test_a_word_of_weight_0_is_as_if_it_were_not_there(
     near = [lists.nearest([query, query], ([part], native), None, 1e-5, k, 1) for part in (whole, left)]
     assert near[0].indices.tolist() == near[1].indices.tolist()
     assert near[0].distances.tolist() == near[1].distances.tolist()
-    places = centroids.WordVectors(vectors, rows_of, native, 1.5)
+    places = _native.WordVectors(vectors, rows_of, native, 1.5**2 / 2)
     every = np.array([row for row, bag in enumerate(without) if bag])
-    for one, other in zip(*(centroids.centroids_of(part, places, every) for part in (whole, left)), strict=True):
+    for one, other in zip(*(_native.centroids_of([part], places, every) for part in (whole, left)), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -315,7 +319,7 @@ def test_words_behind_the_weights_are_refused() -> None:
     for call in (
         lambda: lists.nearest([query], documents, None, 1e-5, 2, 1),
         lambda: lists.nearest([query, query], documents, None, 1e-5, 2, 1),
-        lambda: lists.distances(query, documents, np.arange(2)),
+        lambda: _native.list_distances(query, *documents, [], np.arange(2)),
     ):
         with pytest.raises(ValueError, match="outside"):
             call()
@@ -331,30 +335,30 @@ def check_centroids(parts: list[Any], rows: int, query: Any, codes: list[Any], a
     everything = query.distances(parts, np.arange(rows))
     wanted = nearest_by(everything, allowed, k)
     for threads in (1, 2):
-        found = query.nearest(parts, codes, allowed, k, threads)
-        np.testing.assert_array_equal(found.indices[0, : len(wanted)], wanted)
-        np.testing.assert_array_equal(found.distances[0, : len(wanted)], everything[wanted])
-        assert (found.indices[0, len(wanted) :] == -1).all()
+        indices, distances, _ = query.nearest(parts, codes, allowed, k, threads)
+        np.testing.assert_array_equal(indices[0, : len(wanted)], wanted)
+        np.testing.assert_array_equal(distances[0, : len(wanted)], everything[wanted])
+        assert (indices[0, len(wanted) :] == -1).all()
 
 
-def vectors_of(vectors: Any, weights: Any = None, far: float = 0.0) -> centroids.WordVectors:
+def vectors_of(vectors: Any, weights: Any = None, far: float = 0.0) -> _native.WordVectors:
     """The vectors of the first words; those behind them have none."""
     rows = np.append(np.arange(len(vectors)), np.full(OTHERS, -1)).astype(np.int32)
     weights = np.where(rows < 0, 0.0, 1.0) if weights is None else weights
-    return centroids.WordVectors(vectors, rows, _native.WordWeights(weights), far)
+    return _native.WordVectors(vectors, rows, _native.WordWeights(weights), far**2 / 2)
 
 
-def plain_query(vectors: centroids.WordVectors, query: dict[int, int]) -> centroids.CentroidQuery:
+def plain_query(vectors: _native.WordVectors, query: dict[int, int]) -> _native.CentroidQuery:
     masses = np.array([query[w] / sum(query.values()) for w in sorted(query)], dtype=np.float32)
     nothing = np.zeros(0, np.int32), np.zeros(0, np.float32)
-    return centroids.CentroidQuery(vectors, np.array(sorted(query), np.int32), masses, nothing)
+    return _native.CentroidQuery(vectors, np.array(sorted(query), np.int32), masses, *nothing)
 
 
 def coded(
-    part: lists.WeighedDocuments, bags: Bags, vectors: centroids.WordVectors, threads: int = 1
+    part: lists.WeighedDocuments, bags: Bags, vectors: _native.WordVectors, threads: int = 1
 ) -> _native.CentroidCodes:
     rows = np.array([row for row, bag in enumerate(bags) if bag], dtype=np.int64)
-    return centroids.codes_of(part, vectors, rows, threads)
+    return codes_of(part, vectors, rows, threads)
 
 
 @settings(max_examples=60, deadline=None)
@@ -415,9 +419,7 @@ def test_nearest_weighed_centroids(
     x = normalised(query)  # type: ignore[arg-type]
     known, apart = ([w for w in sorted(query) if (w < WORDS) == has] for has in (True, False))
     masses = [np.array([x[w] for w in some], np.float32) for some in (known, apart)]
-    asked = centroids.CentroidQuery(
-        vectors, np.array(known, np.int32), masses[0], (np.array(apart, np.int32), masses[1])
-    )
+    asked = _native.CentroidQuery(vectors, np.array(known, np.int32), masses[0], np.array(apart, np.int32), masses[1])
     for allowed in (None, rng.random(200) < 0.5):
         for k in (1, 10, 500):
             check_centroids(parts, 200, asked, codes, allowed, k)
@@ -440,7 +442,7 @@ def test_centroids_over_several_blocks() -> None:
     for words in ([3, 9], [WORDS - 1], [0, 1, 2, 30]):
         query = plain_query(vectors, dict.fromkeys(words, 1))
         check_centroids([part], len(bags), query, [codes], None, 10)
-        assert query.nearest([part], [codes], None, 3, 1).counts["evaluated"] < 2000
+        assert query.nearest([part], [codes], None, 3, 1)[2] < 2000
 
 
 def test_centroids_of_documents_that_share_a_word_without_a_vector() -> None:
@@ -451,10 +453,10 @@ def test_centroids_of_documents_that_share_a_word_without_a_vector() -> None:
     weights = np.ones(WORDS + OTHERS)
     vectors, part = vectors_of(matrix, weights, 1.5), weighed(arrays(bags), weights)
     apart = np.array([frequent, WORDS + 6, WORDS + 7], np.int32), np.array([0.05, 0.4, 0.4], np.float32)
-    query = centroids.CentroidQuery(vectors, np.array([3], np.int32), np.array([0.15], np.float32), apart)
+    query = _native.CentroidQuery(vectors, np.array([3], np.int32), np.array([0.15], np.float32), *apart)
     codes = coded(part, bags, vectors)
     check_centroids([part], len(bags), query, [codes], None, 10)
-    assert query.nearest([part], [codes], None, 10, 1).counts["evaluated"] < 400
+    assert query.nearest([part], [codes], None, 10, 1)[2] < 400
 
 
 def test_codes_of_another_part_are_refused() -> None:

@@ -162,9 +162,10 @@ def test_panels_of_queries() -> None:
     documents = [lists.WeighedDocuments(stored, sums.astype(np.float32), sums, nothing, 40.0, lists.COUNTS)]
     weights = _native.WordWeights(np.ones(50_000))
     own = np.arange(0, 50_000, 25, dtype=np.int32)
-    edges = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)
+    none = np.zeros(0, np.int32)
     masses = np.full(len(own), 1 / len(own), np.float32)
-    queries = [lists.ListQuery(own, masses, edges, 1.0, "omr", 50_000)] * lists.PANEL
+    query = _native.ListQuery(own, masses, none, none, nothing, 1.0, _native.Overlap.omr, 50_000)
+    queries = [query] * lists.PANEL
     for panel in (queries[:1], queries):
         heard(
             f"{len(panel)} queries of 2,000 words through posting lists",

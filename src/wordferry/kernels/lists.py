@@ -89,74 +89,45 @@ class Touched(NamedTuple):
 def build(indptr: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any]) -> PostingLists:
     """The lists of bags of words, worked through a block of rows at a time."""
     documents = len(indptr) - 1
-    made = [
-        _Block.of(indptr[first : first + BLOCK + 1].astype(np.int64), words, counts)
+    made = [_block(indptr[:1].astype(np.int64), words, counts)]  # without a row, so that each array has its type
+    made += [
+        _block(indptr[first : first + BLOCK + 1].astype(np.int64), words, counts)
         for first in range(0, documents, BLOCK)
     ]
-
-    def joined(name: str, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        return np.concatenate([np.zeros(0, kind), *(getattr(block, name) for block in made)])
+    own, sizes, repeated, rows, often, bit_words, bit_sizes, bits = map(np.concatenate, zip(*made, strict=True))
 
     def ends(sizes: npt.ArrayLike) -> Int64Array:
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
-    return PostingLists(
-        documents,
-        ends([len(block.words) for block in made]),
-        joined("words", np.int32),
-        np.stack([ends(joined("sizes", np.int64)), ends(joined("repeated", np.int64))], axis=1),
-        joined("rows", np.uint16),
-        joined("counts", counts.dtype),
-        ends([len(block.bit_words) for block in made]),
-        joined("bit_words", np.int32),
-        joined("bit_sizes", np.int32),
-        joined("bits", np.uint16),
-    )
+    blocks, bit_blocks = (ends([len(block[column]) for block in made[1:]]) for column in (0, 5))
+    starts = np.stack([ends(sizes), ends(repeated)], axis=1)
+    return PostingLists(documents, blocks, own, starts, rows, often, bit_blocks, bit_words, bit_sizes, bits)
 
 
-class _Block(NamedTuple):
-    """The lists of one block."""
+def _block(ends: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    """The lists of the rows that these ends belong to.
 
-    words: Int32Array
-    sizes: Int64Array
-    repeated: Int64Array
-    rows: npt.NDArray[np.uint16]
-    counts: npt.NDArray[Any]
-    bit_words: Int32Array
-    bit_sizes: Int32Array
-    bits: npt.NDArray[np.uint16]
-
-    @classmethod
-    def of(cls, ends: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any]) -> _Block:
-        """From the rows that these ends belong to."""
-        span, rows = slice(int(ends[0]), int(ends[-1])), len(ends) - 1
-        words, counts = words[span], counts[span]
-        often = np.bincount(words)
-        frequent = np.flatnonzero(_FREQUENT * often >= rows) if rows >= _FEWEST else np.zeros(0, np.int64)
-        numbers = -(-rows // GROUP) * _GROUP_NUMBERS
-        places = np.full(len(often), -1)
-        places[frequent] = numbers * np.arange(len(frequent))
-        once, repeated = np.zeros(len(often), np.int64), np.zeros(len(often), np.int64)
-        _native.count_lists(words, counts, places, once, repeated)
-        listed, counters = np.cumsum(once + repeated), np.cumsum(repeated) - repeated
-        out_rows = np.empty(int(listed[-1]) if len(listed) else 0, np.uint16)
-        out_counts = np.empty(int(repeated.sum()), counts.dtype)
-        bits = np.zeros(numbers * len(frequent), np.uint16)
-        starts = listed - once - repeated
-        _native.place_lists(
-            ends, words, counts, starts, listed - repeated, counters, places, out_rows, out_counts, bits
-        )
-        own = np.flatnonzero(once + repeated)
-        return cls(
-            own.astype(np.int32),
-            (once + repeated)[own],
-            repeated[own],
-            out_rows,
-            out_counts,
-            frequent.astype(np.int32),
-            often[frequent].astype(np.int32),
-            bits,
-        )
+    Words that have a list, its size, and how many rows of it have the word more than once; rows and counts; words that
+    have bits, how many rows have each, and the bits.
+    """
+    span, rows = slice(int(ends[0]), int(ends[-1])), len(ends) - 1
+    words, counts = words[span], counts[span]
+    often = np.bincount(words)
+    frequent = np.flatnonzero(_FREQUENT * often >= rows) if rows >= _FEWEST else np.zeros(0, np.int64)
+    numbers = -(-rows // GROUP) * _GROUP_NUMBERS
+    places = np.full(len(often), -1)
+    places[frequent] = numbers * np.arange(len(frequent))
+    once, repeated = np.zeros(len(often), np.int64), np.zeros(len(often), np.int64)
+    _native.count_lists(words, counts, places, once, repeated)
+    listed, counters = np.cumsum(once + repeated), np.cumsum(repeated) - repeated
+    out_rows = np.empty(int(listed[-1]) if len(listed) else 0, np.uint16)
+    out_counts = np.empty(int(repeated.sum()), counts.dtype)
+    bits = np.zeros(numbers * len(frequent), np.uint16)
+    starts = listed - once - repeated
+    _native.place_lists(ends, words, counts, starts, listed - repeated, counters, places, out_rows, out_counts, bits)
+    own = np.flatnonzero(once + repeated)
+    lists = own.astype(np.int32), (once + repeated)[own], repeated[own], out_rows, out_counts
+    return *lists, frequent.astype(np.int32), often[frequent].astype(np.int32), bits
 
 
 def repeats(growth: str = "counts", room: Float64Array | None = None) -> _native.Repeats:
@@ -188,64 +159,22 @@ save, a share of ``totals``, and how many entries of lists were visited.
 That is what moving the document onto the query costs when a word that is not touched costs ``rest``. Rows without
 words are at infinity. ValueError when the lists lead outside of themselves, which only damaged ones do."""
 
-
-@dataclass(frozen=True)
-class ListQuery:
-    """A query of Rel-RWMD: its words by their numbers, in the order in which documents have theirs, and their masses.
-
-    ``edges`` are (position in the query, number of a related word, cost); ``size`` is above every number.
-    """
-
-    words: Int32Array
-    masses: Float32Array
-    edges: tuple[Int32Array, Int32Array, Float32Array]
-    c_max: float
-    overlap: str
-    size: int
-    shares: tuple[float, float] | None = None
-    """The shares of Rel-RWMD and of the cosine distance, where the distance is a sum of both."""
-
-    @cached_property
-    def native(self) -> _native.ListQuery:
-        """As the kernels take it; not for "residual"."""
-        overlap = _native.Overlap[self.overlap]
-        return _native.ListQuery(self.words, self.masses, *self.edges, self.c_max, overlap, self.size)
-
-    @cached_property
-    def cosine(self) -> list[_native.CosineShare]:
-        """What the cosine distance adds, where it has a share."""
-        if self.shares is None:
-            return []
-        whole = self.masses.astype(np.float64)
-        unit = (whole / np.sqrt(np.cumsum(whole * whole)[-1])).astype(np.float32)
-        return [_native.CosineShare(unit, *self.shares, COSINE_LOST)]
-
-
 PANEL = 16
 """The most queries that walk the lists together."""
 
 
 def nearest(
-    queries: Sequence[ListQuery],
+    queries: Sequence[_native.ListQuery],
     documents: tuple[Sequence[WeighedDocuments], _native.WordWeights],
     allowed: BoolArray | None,
     slack: float,
     k: int,
     threads: int,
+    cosines: Sequence[_native.CosineShare] = (),
 ) -> Neighbors:
-    """The k nearest of the allowed rows to each of a panel of queries.
+    """The k nearest of the allowed rows to each of a panel of queries; ``cosines`` are what that distance adds.
 
     ValueError when the arrays lead outside of themselves, which only damaged ones do.
     """
-    parts, weights = documents
-    asked, cosines = [query.native for query in queries], [share for query in queries for share in query.cosine]
-    rows, distances, *counts = _native.nearest_by_lists(asked, parts, weights, allowed, cosines, slack, k, threads)
+    rows, distances, *counts = _native.nearest_by_lists(queries, *documents, allowed, cosines, slack, k, threads)
     return Neighbors(rows, distances, counts=dict(zip(("postings", "evaluated"), counts, strict=True)))
-
-
-def distances(
-    query: ListQuery, documents: tuple[Sequence[WeighedDocuments], _native.WordWeights], rows: Int64Array
-) -> Float32Array:
-    """The distances of some rows to a query. ValueError as in :func:`nearest`."""
-    parts, weights = documents
-    return _native.list_distances(query.native, parts, weights, query.cosine, rows)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wordferry import _native
 from wordferry.base.arrays import Float32Array, Neighbors, distinct
 from wordferry.compare.distances.blends import Blend, part_overlap
 from wordferry.compare.problem import Distance, Shared
@@ -72,28 +73,38 @@ class RelatedLists:
         allowed, k, costs = view.snapshot.count(request.mask), request.k, view.costs
         shares = _shares(request.distance, request.overlap)
         assert shares is not None
-        blended = (shares.moved, shares.unshared) if shares.unshared else None
+        masses = [view.weights.masses(words) for words in queries]
         asked = [
-            lists.ListQuery(
+            _native.ListQuery(
                 words.numbers.astype(np.int32),
-                view.weights.masses(words),
-                costs.edges(words.vectors[: words.with_vectors]),
+                own,
+                *costs.edges(words.vectors[: words.with_vectors]),
                 costs.c_max,
-                shares.overlap,
+                _native.Overlap[shares.overlap],
                 view.snapshot.terms.size + len(words),
-                blended,
             )
-            for words in queries
+            for words, own in zip(queries, masses, strict=True)
         ]
+        cosines = [_cosine(own, shares) for own in masses] if shares.unshared else []
         documents = view.natives(blended=bool(shares.unshared))
         with reading_parts(*view.snapshot.parts):
             if allowed > max(FEW, k):
                 slack = shares.moved * costs.c_max * ROUNDING * (view.longest + 32)
                 slack += shares.unshared * ROUNDING * (max(map(len, queries)) + 36)
-                return lists.nearest(asked, documents, request.mask, slack, k, request.threads)
+                return lists.nearest(asked, documents, request.mask, slack, k, request.threads, cosines)
             rows = view.snapshot.rows(request.mask)
-            values = np.stack([lists.distances(query, documents, rows) for query in asked])
-        return request.ranked(rows, values)
+            values = [
+                _native.list_distances(query, *documents, cosines[place : place + 1], rows)
+                for place, query in enumerate(asked)
+            ]
+        return request.ranked(rows, np.stack(values))
+
+
+def _cosine(masses: Float32Array, shares: _Shares) -> _native.CosineShare:
+    """What the cosine distance adds to that of a query, of whose words these are the masses."""
+    whole = masses.astype(np.float64)
+    unit = (whole / np.sqrt(np.cumsum(whole * whole)[-1])).astype(np.float32)
+    return _native.CosineShare(unit, shares.moved, shares.unshared, lists.COSINE_LOST)
 
 
 def touched(
