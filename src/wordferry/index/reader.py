@@ -18,6 +18,7 @@ from wordferry.index.config import Config
 from wordferry.index.results import Document, Hits
 from wordferry.index.search.filters import compile_filter
 from wordferry.index.search.requests import (
+    LEAST_CANDIDATES,
     Ask,
     HowOptions,
     SearchOptions,
@@ -32,7 +33,7 @@ from wordferry.index.storage.columns import Field
 from wordferry.index.write.entries import checked_id, entries
 from wordferry.texts.bow import LookedUp
 from wordferry.texts.records import Fields, Record
-from wordferry.texts.stop_marks import query_words
+from wordferry.texts.stop_marks import query_words, stop_of
 from wordferry.texts.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
@@ -159,22 +160,22 @@ class IndexReader:
         settings = self._settings
         if candidates is not None or constants:
             settings = settings.changed(candidates=candidates, **constants)
-        condition = None if filter is None else compile_filter(filter)
-        k, order = k if type(k) is int and k > 0 else whole_number(k, "k"), None
+        k, model = k if type(k) is int and k > 0 else whole_number(k, "k"), None
         if rerank is not None:
-            from wordferry.index.search.context import InContext
+            from wordferry.index.search.context import check_context, in_context
 
-            order = InContext.check(rerank, self.backend.encoder(), self.tokenizer, k, explain)
-        first, told = (k, explain) if order is None else (order.candidates, False)
-        ask = Ask(first, condition, told, progress=progress)
+            model = check_context(rerank, self.backend.encoder())
+        first, told = (k, explain) if model is None else (max(10 * k, LEAST_CANDIDATES), False)
+        ask = Ask(first, None if filter is None else compile_filter(filter), told, progress=progress)
         queries, single = queries_of(query)
         tokens = [query_tokens(one, number, self.tokenizer, query_words) for number, one in enumerate(queries)]
         vectors = query_vectors(queries, vector, self.backend.dimension, settings.meaning, self.backend.encoder)
         if vectors is not None:
             ask, settings = replace(ask, vectors=vectors), settings.weighing(self.config.encoder)
         found = self.backend.search(tokens, ask, settings)
-        if order is not None:
-            found = [order.order(one, hits) for one, hits in zip(queries, found, strict=True)]
+        if model is not None:
+            means = model, stop_of(self.tokenizer)
+            found = [in_context(one, hits, means, k, explain) for one, hits in zip(queries, found, strict=True)]
         return found[0] if single else found
 
     @overload

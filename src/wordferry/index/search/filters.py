@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,10 +62,7 @@ class Condition(NamedTuple):
 
     def passed(self, columns: Columns) -> BoolArray:
         """The rows that meet every rule."""
-        found = self.rules[0].passed(columns)
-        for rule in self.rules[1:]:
-            found &= rule.passed(columns)
-        return found
+        return reduce(np.logical_and, (rule.passed(columns) for rule in self.rules))
 
     def check_fields(self, parts: Sequence[Columns], more: Collection[str] = ()) -> None:
         """Refuse a field that no document has: a typing error would otherwise find nothing, or everything."""
@@ -84,7 +82,12 @@ def compile_filter(filter: Mapping[str, Any] | None) -> Condition | None:
             'filter must be a mapping such as {"topic": "sport", "year": {"gte": 2001}}, '
             f"got {type(filter).__name__}."
         )
-    _check_size(filter)
+    count = max(len(filter), sum(len(rules) if isinstance(rules, Mapping) else 1 for rules in filter.values()))
+    if count > MOST_CONDITIONS:
+        raise InputError(
+            f"A filter has at most {MOST_CONDITIONS} conditions, this one has {count}. Many values of one field are "
+            'one condition: {"id": {"in": [...]}}.'
+        )
     found: list[Rule] = []
     for key, wanted in filter.items():
         check_key(key, "filter")
@@ -95,48 +98,28 @@ def compile_filter(filter: Mapping[str, Any] | None) -> Condition | None:
     return Condition(tuple(found)) if found else None
 
 
-def _check_size(filter: Mapping[str, Any]) -> None:
-    count = sum(len(rules) if isinstance(rules, Mapping) else 1 for rules in filter.values())
-    if max(count, len(filter)) > MOST_CONDITIONS:
-        raise InputError(
-            f"A filter has at most {MOST_CONDITIONS} conditions, this one has {max(count, len(filter))}. Many values "
-            'of one field are one condition: {"id": {"in": [...]}}.'
-        )
-
-
 def _rule(key: str, operator: Any, value: Any) -> Rule:
-    where = f"filter on {key!r}"
+    where, values = f"filter on {key!r}", (value,)
     if operator not in OPERATORS:
         raise InputError(f"{where}: unknown operator {shown(operator)}. Choose one of: {', '.join(OPERATORS)}.")
     if operator == "exists":
         if not isinstance(value, bool):
             raise InputError(f"{where}: 'exists' takes true or false, got {shown(value)}.")
-        return Rule(key, operator, (value,))
+        return Rule(key, operator, values)
     if operator == "in":
-        return Rule(key, operator, _own(key, _values(where, value)))
-    _check_value(where, value)
-    if operator in ("eq", "ne"):
-        return Rule(key, operator, _own(key, (value,)))
-    if value is None or isinstance(value, bool):
-        raise InputError(f"{where}: {operator!r} compares numbers or text, got {shown(value)}.")
-    return Rule(key, operator, (value,))
-
-
-def _own(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Ids and labels are texts, so that a number stands for itself as it is written, too: label=1 finds "1"."""
-    if key not in OWN:
-        return values
-    return values + tuple(json.dumps(value) for value in values if value is not None and not isinstance(value, str))
-
-
-def _values(where: str, given: Collection[Any]) -> tuple[Any, ...]:
-    if isinstance(given, str) or not isinstance(given, list | tuple | set | frozenset):
-        raise InputError(f"{where}: 'in' takes a list of values, got {shown(given)}.")
-    if len(given) > MOST_VALUES:
-        raise InputError(f"{where}: 'in' takes at most {MOST_VALUES:,} values, got {len(given):,}.")
-    for value in given:
-        _check_value(where, value)
-    return tuple(given)
+        if not isinstance(value, list | tuple | set | frozenset):
+            raise InputError(f"{where}: 'in' takes a list of values, got {shown(value)}.")
+        if len(value) > MOST_VALUES:
+            raise InputError(f"{where}: 'in' takes at most {MOST_VALUES:,} values, got {len(value):,}.")
+        values = tuple(value)
+    for one in values:
+        _check_value(where, one)
+    if operator not in ("eq", "ne", "in"):
+        if value is None or isinstance(value, bool):
+            raise InputError(f"{where}: {operator!r} compares numbers or text, got {shown(value)}.")
+    elif key in OWN:  # ids and labels are texts, so that a number stands for itself as it is written: label=1 finds "1"
+        values += tuple(json.dumps(one) for one in values if one is not None and not isinstance(one, str))
+    return Rule(key, operator, values)
 
 
 def _check_value(where: str, value: Any) -> None:

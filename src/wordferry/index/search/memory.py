@@ -149,16 +149,6 @@ def whole(view: View, distance: Distance, overlap: str) -> Prepared:
     return view.kept(None, ("whole", distance.name, overlap), lambda: Prepared(view, distance, overlap))
 
 
-def scan(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-    """The k nearest rows to each query, by comparing with every document."""
-    live = view.snapshot.rows(view.snapshot.alive)
-    prepared = whole(view, request.distance, request.overlap)
-    problem = prepared.problem(queries, request.threads, request.device)
-    near = nearest(problem, min(request.k, len(live)), None if request.mask is None else request.mask[live])
-    counts = {"postings": 0, "evaluated": len(live) * len(queries)}
-    return replace(near.renumbered(live).resized(request.k), counts=counts)
-
-
 class Scan:
     """Every document, prepared in memory: what serves every distance."""
 
@@ -168,19 +158,20 @@ class Scan:
         return True
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        found = scan(view, queries, request)
-        if request.progress is not None:
-            request.progress(len(queries), len(queries))
-        pairs = view.snapshot.count(request.mask) * len(queries)
-        return replace(found, counts={"pairs": pairs, "evaluated": found.counts["evaluated"]})
+        live = view.snapshot.rows(view.snapshot.alive)
+        prepared = whole(view, request.distance, request.overlap)
+        problem = prepared.problem(queries, request.threads, request.device)
+        near = nearest(problem, min(request.k, len(live)), None if request.mask is None else request.mask[live])
+        counts = {"postings": 0, "evaluated": len(live) * len(queries)}
+        return replace(near.renumbered(live).resized(request.k), counts=counts)
 
 
-def nearest_on_device(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors | None:
-    """The answer of :class:`Scan` from a GPU; None where none is to be used, or has no method for the distance."""
+def on_device(view: View, queries: Sequence[QueryWords], request: Request) -> bool:
+    """Whether a GPU is to be used, and has a method for the distance."""
     if not Running(1, None, device_name(request.device)).on_device:
-        return None
+        return False
     problem = whole(view, request.distance, request.overlap).problem(queries[:1], request.threads, request.device)
-    return Scan().nearest(view, queries, request) if any(method.device for method in problem.methods) else None
+    return any(method.device for method in problem.methods)
 
 
 def explain(
@@ -205,11 +196,7 @@ def explain(
 
 def stored_words(view: View, row: int) -> QueryWords:
     """The words of a document that count."""
-    part = next(part for part in view.snapshot.parts if row < part.span.stop)
-    words = words_of_row(part.bags.rows, row - part.start, view.snapshot.terms.row_of)
-    counted = view.weights.per_word[words.numbers] > 0
-    vectors = words.vectors[counted]
-    return QueryWords(words.numbers[counted], vectors, words.counts[counted], int(np.count_nonzero(vectors >= 0)))
+    return words_of_row(documents_of(view, np.array([row])), 0, view.snapshot.terms.row_of)
 
 
 def apart(first: QueryWords, second: QueryWords, size: int) -> QueryWords:

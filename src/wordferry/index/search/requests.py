@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from wordferry.base.checks import whole_number
@@ -22,11 +21,8 @@ from wordferry.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from wordferry.compare.measure import Measure
-    from wordferry.compare.problem import Distance
     from wordferry.encoders.codes import CodedQuery
-
-_LEAST_CANDIDATES = 100
-Split = Callable[[str, Tokenizer], list[str]]
+LEAST_CANDIDATES = 100
 
 
 class SearchOptions(TypedDict, total=False):
@@ -104,20 +100,15 @@ class Ask:
                 f"rerank={rerank.distance.name!r} has no meaning: it has weights of its own, and both stages share one "
                 "weighting."
             )
-        first = candidates or max(10 * k, _LEAST_CANDIDATES)
+        first = candidates or max(10 * k, LEAST_CANDIDATES)
         condition = None if filter is None else compile_filter(filter)
         return cls(k, condition, rerank=rerank, candidates=first, **rest)
 
 
-@cache
-def described(distance: Distance, weights: str, unknown: str) -> str:
-    """How documents were compared, in words."""
-    return f"{distance.name}, weights {weights}{'' if unknown == 'drop' else ', words without vectors kept'}"
-
-
 def method_of(measure: Measure, ask: Ask) -> str:
     """What was done, in words."""
-    method = described(measure.distance, measure.weights, measure.unknown)
+    kept = "" if measure.unknown == "drop" else ", words without vectors kept"
+    method = f"{measure.distance.name}, weights {measure.weights}{kept}"
     if ask.rerank is None:
         return method
     return f"{ask.candidates} candidates by {method}, ordered by {ask.rerank.distance.name}: not exact"
@@ -140,7 +131,9 @@ def queries_of(query: Any) -> tuple[Sequence[Any], bool]:
     )
 
 
-def query_tokens(query: Any, number: int, tokenizer: Tokenizer, split: Split = words_of) -> list[str]:
+def query_tokens(
+    query: Any, number: int, tokenizer: Tokenizer, split: Callable[[str, Tokenizer], list[str]] = words_of
+) -> list[str]:
     """The words of one of several queries, as ``split`` finds them in texts, or an error that names it."""
     if isinstance(query, str):
         return split(query, tokenizer)

@@ -76,7 +76,7 @@ class Shortlist:
         pays = true and (not request.distance.transport or len(bounds.values) >= _SMALL)
         tightened = partial(_walked, view, words) if pays else None
         found = _nearest(view, bounds, request, partial(memory.compared, view, queries, request), tightened)
-        return memory.scan(view, queries, request) if found is None else found
+        return memory.Scan().nearest(view, queries, request) if found is None else found
 
 
 def _by_related_costs(view: View, words: QueryWords, overlap: str) -> Bounds:
@@ -105,7 +105,7 @@ def _by_true_costs(view: View, words: QueryWords, overlap: str) -> Bounds:
 def _means(view: View, part: Part, weighed: Float64Array, mask: npt.NDArray[np.bool_] | None = None) -> Float32Array:
     """What the words of each document of a part cost on the average, given the weight of each times its cost."""
     documents = view.documents(part)
-    sums = view.weights.costs(part, weighed, mask)
+    sums = view.weights.sums(part, weighed, mask=mask)
     found: Float64Array = np.divide(sums, documents.sums, out=np.zeros_like(sums), where=documents.sums > 0)
     return found.astype(np.float32)
 

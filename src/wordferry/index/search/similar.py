@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
 from wordferry.base.arrays import Neighbors
-from wordferry.base.runtime import progress_for, thread_count
+from wordferry.base.runtime import check_cancelled, progress_for, thread_count
 from wordferry.compare.measure import Measure
-from wordferry.compare.problem import Distance
 from wordferry.index.search import memory
 from wordferry.index.search.centroids import Centroids
 from wordferry.index.search.lists import RelatedLists
@@ -23,35 +21,20 @@ from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import OpenState
 from wordferry.texts.bow import LookedUp
 
+Strategy = SharedWords | Centroids | RelatedLists | Shortlist | memory.Scan
+"""One way to find the nearest documents of a state; all ways give the same answer.
 
-class Strategy(Protocol):
-    """One way to find the nearest documents of a state; all ways give the same answer."""
-
-    @property
-    def together(self) -> int | None:
-        """How many queries it answers at a time, none of them without words; None for all, whatever they have."""
-
-    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
-        """Whether it can answer by this distance."""
-
-    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        """The k nearest rows to each query by (distance, row)."""
-
-
+``applies`` says whether it can answer by a distance, ``nearest`` gives the k nearest rows to each query by (distance,
+row), and ``together`` is how many queries it takes at a time, none of them without words; None is all, whatever they
+have."""
 STRATEGIES: tuple[Strategy, ...] = (SharedWords(), Centroids(), RelatedLists(), Shortlist(), memory.Scan())
 """In the order in which they are asked: the cheapest first."""
-
-
 _MANY = 32
 """Queries that are worth comparing with every document on a GPU, where one is to be used."""
 
 
 def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
     """The k nearest rows to each query, by the first strategy that applies."""
-    if len(queries) >= _MANY:
-        found = memory.nearest_on_device(view, queries, request)
-        if found is not None:
-            return found
     distance, overlap = request.distance, request.overlap
 
     def able() -> Strategy:
@@ -59,10 +42,34 @@ def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neig
         some = STRATEGIES if distance.costs <= {"euclidean"} else STRATEGIES[-1:]
         return next(one for one in some if one.applies(view, distance, overlap))
 
-    chosen = view.kept(None, ("strategy", distance, overlap), able)
-    if chosen.together is None:
-        return chosen.nearest(view, queries, request)
-    return view.in_order(queries, request, lambda some: chosen.nearest(view, some, request), chosen.together)
+    on_device = len(queries) >= _MANY and memory.on_device(view, queries, request)
+    chosen = STRATEGIES[-1] if on_device else view.kept(None, ("strategy", distance, overlap), able)
+    order, together = list(range(len(queries))), chosen.together or len(queries)
+    full = len(queries)
+    if chosen.together is not None:
+        order.sort(key=lambda number: len(queries[number]) == 0)  # those without words come last
+        full = sum(len(words) > 0 for words in queries)
+    found = []
+    for start in range(0, full, together):
+        check_cancelled()
+        end = min(start + together, full)
+        found.append(chosen.nearest(view, [queries[number] for number in order[start:end]], request))
+        if request.progress is not None:
+            request.progress(end, len(queries))
+    found += [_nearest_to_nothing(view, request) for _ in range(full, len(queries))]
+    back = np.argsort(order)
+    counts = {name: sum(one.counts[name] for one in found) for name in ("postings", "evaluated")}
+    counts = {"pairs": view.snapshot.count(request.mask) * len(queries), **counts}
+    rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))
+    return Neighbors(rows[back], distances[back], counts=counts)
+
+
+def _nearest_to_nothing(view: View, request: Request) -> Neighbors:
+    """The answer to a query without words: documents without words are equal to it, all others infinitely far."""
+    rows = view.snapshot.rows(request.mask)
+    sums = np.concatenate([np.zeros(0), *(view.documents(part).sums for part in view.snapshot.parts)])
+    values = np.where(sums[rows] == 0, 0, np.inf).astype(np.float32)
+    return request.ranked(rows, values[None, :], 0)
 
 
 def similar(
@@ -97,7 +104,7 @@ def _reranked(view: View, queries: Sequence[QueryWords], near: Neighbors, ask: A
         if whole:
             mask = np.zeros(len(view.snapshot.numbers), dtype=bool)
             mask[rows] = True
-            found.append(memory.scan(view, [words], replace(request, mask=mask)))
+            found.append(STRATEGIES[-1].nearest(view, [words], replace(request, mask=mask)))
         else:
             found.append(memory.compared(view, [words], request, rows).resized(k))
     rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))

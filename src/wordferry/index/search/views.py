@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -13,7 +13,7 @@ import numpy as np
 
 from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
-from wordferry.base.runtime import Progress, check_cancelled
+from wordferry.base.runtime import Progress
 from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Distance
 from wordferry.index.search.costs import WordCosts
@@ -206,38 +206,6 @@ class View:
             len(rows),
             tuple(names),
         )
-
-    def in_order(
-        self,
-        queries: Sequence[QueryWords],
-        request: Request,
-        search: Callable[[Sequence[QueryWords]], Neighbors],
-        together: int,
-    ) -> Neighbors:
-        """The answers to all queries; ``search`` answers at most ``together``, none of which is empty."""
-        order = sorted(
-            range(len(queries)), key=lambda number: len(queries[number]) == 0
-        )  # those without words come last
-        full = sum(len(words) > 0 for words in queries)
-        found = []
-        for start in range(0, full, together):
-            check_cancelled()
-            found.append(search([queries[number] for number in order[start : min(start + together, full)]]))
-            if request.progress is not None:
-                request.progress(min(start + together, full), len(queries))
-        found += [self._nearest_to_nothing(request) for _ in range(full, len(queries))]
-        back = np.argsort(order)
-        counts = {name: sum(one.counts[name] for one in found) for name in ("postings", "evaluated")}
-        counts = {"pairs": self.snapshot.count(request.mask) * len(queries), **counts}
-        rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))
-        return Neighbors(rows[back], distances[back], counts=counts)
-
-    def _nearest_to_nothing(self, request: Request) -> Neighbors:
-        """The answer to a query without words: documents without words are equal to it, all others infinitely far."""
-        rows = self.snapshot.rows(request.mask)
-        sums = np.concatenate([np.zeros(0), *(self.documents(part).sums for part in self.snapshot.parts)])
-        values = np.where(sums[rows] == 0, 0, np.inf).astype(np.float32)
-        return request.ranked(rows, values[None, :], 0)
 
 
 class ViewSource:

@@ -78,37 +78,38 @@ class WordWeights:
         """As the kernels take it."""
         return _native.WordWeights(self.per_word)
 
-    @cached_property
-    def all_count(self) -> bool:
-        """Whether every word counts that is no stop word."""
-        return bool(np.delete(self.per_word, self.stop).all())
-
-    def lengths(self, part: Part) -> Float64Array:
-        """The number of words of each document of a part that count."""
-        if self.all_count:
-            return part.rows.lengths.astype(np.float64)
-        return _sums(part, (self.per_word > 0).astype(np.float64), COUNTS)
-
     def repeats(self, part: Part) -> _native.Repeats:
         """How much repeated words count in the documents of a part."""
         saturated = self.growth == "saturation"
         key = part.key if saturated else None
         found = self._repeats.get(key)
         if found is None:
-            room = room_for(self.lengths(part), self.weighting.mean_length) if saturated else None
+            room = None
+            if saturated:
+                lengths: Any = part.rows.lengths.astype(np.float64)  # of the words that count
+                counted = (self.per_word > 0).astype(np.float64)
+                if not np.delete(counted, self.stop).all():
+                    with reading_parts(part):
+                        lengths = part.rows.stored.sums(counted, False, COUNTS, 1)
+                room = room_for(lengths, self.weighting.mean_length)
             found = self._repeats[key] = repeats(self.growth, room)
         return found
 
-    def sums(self, part: Part, *, squared: bool = False) -> Float64Array:
-        """The sum of what the words of each document weigh in it, or of the squares."""
-        return _sums(part, self.per_word, self.repeats(part), squared)
+    def sums(
+        self,
+        part: Part,
+        per_word: Float64Array | None = None,
+        *,
+        squared: bool = False,
+        mask: npt.NDArray[np.bool_] | None = None,
+    ) -> Float64Array:
+        """The sum of what the words of each document weigh in it, or of the squares; 0 outside the ``mask``.
 
-    def costs(self, part: Part, weighed: Float64Array, mask: npt.NDArray[np.bool_] | None = None) -> Float64Array:
-        """The sum of what the words of each document cost, given the weight of each word times its cost.
-
-        That of documents outside the ``mask`` is 0.
+        ``per_word`` takes the place of what each word weighs.
         """
-        return _sums(part, weighed, self.repeats(part), False, mask)
+        weights = self.per_word if per_word is None else per_word
+        with reading_parts(part):
+            return part.rows.stored.sums(weights, squared, self.repeats(part), 1, mask)
 
     def of_query(self, words: QueryWords) -> Float64Array:
         """What the words of a query weigh in it."""
@@ -131,17 +132,6 @@ class WordWeights:
         weights = self.of_query(words)
         masses: Float32Array = (weights / weights.cumsum()[-1]).astype(np.float32)
         return masses
-
-
-def _sums(
-    part: Part,
-    weights: Float64Array,
-    repeats: _native.Repeats,
-    squared: bool = False,
-    mask: npt.NDArray[np.bool_] | None = None,
-) -> Float64Array:
-    with reading_parts(part):
-        return part.rows.stored.sums(weights, squared, repeats, 1, mask)
 
 
 def document_frequencies(snapshot: Snapshot) -> npt.NDArray[Any]:

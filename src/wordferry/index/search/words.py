@@ -183,7 +183,9 @@ class WordSearcher:
         from wordferry.find.explaining import explain_score, neighbour_rows
 
         if names is None:
-            names = [own_id(state.snapshot, row) for row in neighbour_rows(ranking, place)]
+            parts = state.snapshot.parts
+            near = [(next(one for one in parts if row < one.span.stop), row) for row in neighbour_rows(ranking, place)]
+            names = [part.rows.columns.own_id(row - part.start) for part, row in near]
         ranker, forms = self.ranker(state, [[word.word for word in ranking.query]])
         with self._mutex:
             forms.spell(state.connection, [word.group for word in ranking.query])
@@ -192,9 +194,3 @@ class WordSearcher:
 
 def _damaged(file: Path, error: Exception) -> FormatError:
     return with_remedy(FormatError(f"A segment of {file.parent} is damaged: {error}."))
-
-
-def own_id(snapshot: Snapshot, row: int) -> str:
-    """The id of a row, from its segment."""
-    part = next(part for part in snapshot.parts if row < part.span.stop)
-    return part.rows.columns.own_id(row - part.start)
