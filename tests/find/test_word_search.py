@@ -63,7 +63,7 @@ def test_deleted_documents_score_like_a_collection_without_them(
         scores[living] = expected(query, [documents[row] for row in living], PLAIN)
     rows, forms = counted(documents, stemmer("english"))
     parts = [part_of(rows.select(some), forms) for some in np.split(np.arange(size), [size // 2])]
-    ranker = Ranker(WordCollection(parts, forms, forms.groups, lambda error: error), alive)
+    ranker = Ranker(WordCollection(parts, forms, forms.groups), alive)
     found = ranker.search(query, k, PLAIN, allowed=allowed)
     assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked((scores * allowed).tolist(), k)
 

@@ -59,7 +59,7 @@ def test_stored_lists_equal_lists_of_tokens(
                 assert again.counts["pairs"] == len(asked) * len(left) >= again.counts["evaluated"] >= len(again)
                 assert [(hit.id, hit.score) for hit in again] == [(hit.id, hit.score) for hit in hits]
         rows, forms = counted([list(doc.text) for doc in left], stemmer("english"))
-        whole = Ranker(WordCollection([part_of(rows, forms)], forms, forms.groups, lambda error: error))
+        whole = Ranker(WordCollection([part_of(rows, forms)], forms, forms.groups))
         wanted = whole.search(query, k, Settings().changed(lift=lift))
         if lift:  # the cosines between candidates are summed in the order in which words came
             assert [hit.score for hit in hits] == pytest.approx(wanted.scores.tolist(), rel=1e-12)

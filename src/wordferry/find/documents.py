@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -70,15 +70,12 @@ class DocumentsPart(NamedTuple):
 class WordCollection:
     """The documents of some parts, one after the other.
 
-    ``damaged`` makes the error for arrays that lead outside of themselves, which only damaged ones do.
+    What asks kernels raises ValueError where arrays lead outside of themselves, which only damaged ones do.
     """
 
-    def __init__(
-        self, parts: Sequence[DocumentsPart], words: Words, stems: int, damaged: Callable[[Exception], Exception]
-    ) -> None:
+    def __init__(self, parts: Sequence[DocumentsPart], words: Words, stems: int) -> None:
         self.parts, self.words, self.stems = tuple(parts), words, stems
         self._natives = [part.native for part in parts]
-        self._damaged = damaged
         self._starts = np.concatenate(([0], np.cumsum([len(part.lengths) for part in parts]))).astype(np.int64)
 
     def __len__(self) -> int:
@@ -122,27 +119,18 @@ class WordCollection:
 
     def best(self, query: FormQuery, k: int, allowed: BoolArray | None) -> BestRows:
         """The best k rows with a score above 0, by (score descending, row ascending)."""
-        try:
-            return kernels.best(self._natives, query, k, allowed)
-        except ValueError as error:
-            raise self._damaged(error) from None
+        return kernels.best(self._natives, query, k, allowed)
 
     def scores(self, query: FormQuery, rows: Int64Array) -> Float64Array:
         """The score of each of some rows, 0 for one without a word of the query."""
-        try:
-            return kernels.scores(self._natives, query, rows)
-        except ValueError as error:
-            raise self._damaged(error) from None
+        return kernels.scores(self._natives, query, rows)
 
     def around(self, idf: Float64Array, wanted: Int32Array, rows: Int64Array, m: int) -> Surroundings:
         """The m nearest of some rows to each of them by the cosine of (1 + ln count) idf, over stems.
 
         ``wanted`` are the stems that a complete row has, ascending.
         """
-        try:
-            return Surroundings(*kernels.near(self._natives, self.words.group_of, idf, rows, wanted, m))
-        except ValueError as error:
-            raise self._damaged(error) from None
+        return Surroundings(*kernels.near(self._natives, self.words.group_of, idf, rows, wanted, m))
 
     def length(self, row: int) -> int:
         """The tokens of a document that are no stop words."""

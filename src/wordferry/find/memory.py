@@ -113,7 +113,7 @@ class WordSearch:
             texts = list(texts)
             vectors = self._vectors(texts, vectors, progress)
         rows, forms = counted((marked_words(text, self.tokenizer) for text in texts), stems)
-        self.collection = Ranker(WordCollection([part_of(rows, forms, vectors)], forms, forms.groups, _impossible))
+        self.collection = Ranker(WordCollection([part_of(rows, forms, vectors)], forms, forms.groups))
 
     def __len__(self) -> int:
         return len(self.collection.source)
@@ -149,11 +149,6 @@ class WordSearch:
         tokens = query_words(text, self.tokenizer)
         found = self.collection.search(tokens, k, settings, allowed=allowed, vector=None if asked is None else asked[0])
         return WordHits(found, self.collection)
-
-
-def _impossible(error: Exception) -> Exception:
-    """What is in memory was checked when it was made."""
-    return error
 
 
 class Forms:

@@ -43,14 +43,8 @@ class Settings:
     it knows sentences that say the same."""
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("k1", 0, 100),
-            ("b", 0, 1),
-            ("stem", 0, 1),
-            ("lift", 0, 1),
-            ("power", 0, 100),
-        ):
-            real_number(getattr(self, name), name, low, high)
+        for name, high in {"k1": 100, "b": 1, "stem": 1, "lift": 1, "power": 100}.items():
+            real_number(getattr(self, name), name, 0, high)
         if self.meaning is not None:
             real_number(self.meaning, "meaning", 0, 100)
         for name, most in (("neighbours", 100), ("candidates", MOST_CANDIDATES)):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
+from wordferry.base.checks import real_number
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Progress, thread_count
 from wordferry.compare.joining import close_pairs
@@ -18,7 +19,7 @@ from wordferry.encoders.codes import Codes
 from wordferry.encoders.encoder import text_of
 from wordferry.encoders.given import rows_of
 from wordferry.errors import InputError, Unsupported
-from wordferry.index.duplicates import Duplicates
+from wordferry.index.duplicates import Duplicates, checked_threshold
 from wordferry.index.local import LocalIndex
 from wordferry.index.search import memory, similar
 from wordferry.index.search.views import Request, View
@@ -38,18 +39,29 @@ def _local(backend: Any) -> LocalIndex:
     return backend
 
 
+def _limits(backend: Any, given: tuple[float | None, float | None], measure: Measure) -> tuple[float, float | None]:
+    """The largest distance of a pair, and that in meaning, None where only words count; both checked."""
+    threshold, meaning = given
+    limit = checked_threshold(threshold, measure.distance.name)
+    if meaning is None:
+        return limit, None
+    if not backend.dimension:
+        raise InputError(f"{backend.path} has no vectors of documents, which meaning= compares.")
+    return limit, real_number(meaning, "meaning", 0, 2, what="a distance")
+
+
 def duplicates(
     backend: Any,
-    threshold: float,
+    limits: tuple[float | None, float | None],
     measure: Measure,
     how: tuple[int | None, Progress | None],
-    meaning: float | None = None,
 ) -> Duplicates:
-    """All pairs of documents at most ``threshold`` apart, and at most ``meaning`` by 1 - cosine where that is given.
+    """All pairs of documents at most as far apart as ``limits`` say: by the measure, and by 1 - cosine of vectors.
 
     Pairs and texts are of one state; ``how`` are threads and progress.
     """
-    index, (threads, progress) = _local(backend), how
+    (threshold, meaning), (threads, progress) = _limits(backend, limits, measure), how
+    index = _local(backend)
     with index.state() as state:
         snapshot = state.snapshot
         if snapshot.documents < 2:
@@ -75,16 +87,13 @@ def duplicates(
 def leakage(
     backend: Any,
     given: Sequence[Entry],
-    threshold: float,
+    limits: tuple[float | None, float | None],
     measure: Measure,
     how: tuple[int | None, Progress | None],
-    meaning: float | None = None,
 ) -> Duplicates:
-    """Pairs of a document of the index and one of those given; ``how`` are threads and progress.
-
-    With ``meaning`` they are at most as far apart by 1 - cosine, too.
-    """
-    index, (threads, progress) = _local(backend), how
+    """Pairs of a document of the index and one of those given; the rest is as in :func:`duplicates`."""
+    (threshold, meaning), (threads, progress) = _limits(backend, limits, measure), how
+    index = _local(backend)
     names = [one.id or f"document {number}" for number, one in enumerate(given)]
     tokens = [words_of(one.words, index.tokenizer) for one in given]
     found: list[tuple[int, int, float]] = []

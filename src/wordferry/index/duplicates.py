@@ -331,24 +331,22 @@ class Reviewed:
 
 def read_review(path: str | os.PathLike[str]) -> list[Reviewed]:
     """The lines of a reviewed list; a group of which nothing is kept is refused."""
-    file = Path(path)
-    with file.open(encoding="utf-8-sig", newline="") as stream:
+    actions: dict[str, set[str]] = {}
+    found = []
+    with open(path, encoding="utf-8-sig", newline="") as stream:
         reader = csv.DictReader(stream)
         missing = {"group", "action", "id", "checksum"} - set(reader.fieldnames or ())
         if missing:
-            raise FormatError(f"{file}: expected a list made by 'wordferry duplicates'; {min(missing)!r} is missing.")
-        rows = [(row, number) for number, row in enumerate(reader, start=2)]
-    kept: dict[str, bool] = {}
-    found = []
-    for row, line in rows:
-        action = (row["action"] or "").strip().lower()
-        if action not in ("keep", "delete"):
-            raise FormatError(f"{file}, line {line}: the action must be keep or delete, got {row['action']!r}.")
-        kept[row["group"]] = kept.get(row["group"], False) or action == "keep"
-        found.append(Reviewed(row["id"], action, row["checksum"], line))
-    empty = [group for group, any_kept in kept.items() if not any_kept]
+            raise FormatError(f"{path}: expected a list made by 'wordferry duplicates'; {min(missing)!r} is missing.")
+        for line, row in enumerate(reader, start=2):
+            action = (row["action"] or "").strip().lower()
+            if action not in ("keep", "delete"):
+                raise FormatError(f"{path}, line {line}: the action must be keep or delete, got {row['action']!r}.")
+            actions.setdefault(row["group"], set()).add(action)
+            found.append(Reviewed(row["id"], action, row["checksum"], line))
+    empty = [group for group, own in actions.items() if "keep" not in own]
     if empty:
-        raise FormatError(f"{file}: nothing of group {empty[0]} would be kept. Mark one of its documents with keep.")
+        raise FormatError(f"{path}: nothing of group {empty[0]} would be kept. Mark one of its documents with keep.")
     return found
 
 

@@ -316,7 +316,7 @@ class Index(IndexReader):
         keep : as in :meth:`create`.
         """
         self.backend.revector(embeddings, keep)
-        self._answer_from(self.backend)
+        super().__init__(self.backend)
 
     # -- the end ---------------------------------------------------------------------------------------------------
 

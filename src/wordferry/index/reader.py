@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
-from wordferry.base.checks import real_number, whole_number
+from wordferry.base.checks import whole_number
 from wordferry.base.runtime import ShowProgress, no_progress, progress_for
 from wordferry.encoders.given import query_vectors
 from wordferry.errors import InputError, NotFound
@@ -61,9 +61,6 @@ class IndexReader:
     """An index as far as it is only read. What answers is a folder of this machine, or shards, wherever they are."""
 
     def __init__(self, backend: Backend) -> None:
-        self._answer_from(backend)
-
-    def _answer_from(self, backend: Backend) -> None:
         self.backend = backend
         """What answers: a folder of this machine, or shards, wherever they are."""
         self.path: Path = backend.path
@@ -449,20 +446,9 @@ class IndexReader:
         distance, weights, unknown, threads, progress : as in :meth:`similar`.
         """
         from wordferry.index import all_pairs
-        from wordferry.index.duplicates import checked_threshold
 
-        measure = self.measure(distance, weights, unknown)
-        limit = checked_threshold(threshold, measure.distance.name)
-        how = (threads, progress_for(progress, "comparing"))
-        return all_pairs.duplicates(self.backend, limit, measure, how, self._meaning(meaning))
-
-    def _meaning(self, given: float | None) -> float | None:
-        """The largest distance in meaning, checked; None where only words count."""
-        if given is None:
-            return None
-        if not self.backend.dimension:
-            raise InputError(f"{self.path} has no vectors of documents, which meaning= compares.")
-        return real_number(given, "meaning", 0, 2, what="a distance")
+        measure, how = self.measure(distance, weights, unknown), (threads, progress_for(progress, "comparing"))
+        return all_pairs.duplicates(self.backend, (threshold, meaning), measure, how)
 
     def leakage(
         self,
@@ -489,12 +475,10 @@ class IndexReader:
         threshold, meaning, distance, weights, unknown, threads, progress : as in :meth:`duplicates`.
         """
         from wordferry.index import all_pairs
-        from wordferry.index.duplicates import checked_threshold
 
-        measure, given = self.measure(distance, weights, unknown), list(entries(documents, Fields(), vectors))
-        limit = checked_threshold(threshold, measure.distance.name)
-        how = (threads, progress_for(progress, "comparing"))
-        return all_pairs.leakage(self.backend, given, limit, measure, how, self._meaning(meaning))
+        measure, how = self.measure(distance, weights, unknown), (threads, progress_for(progress, "comparing"))
+        given = list(entries(documents, Fields(), vectors))
+        return all_pairs.leakage(self.backend, given, (threshold, meaning), measure, how)
 
     def knn_graph(
         self,

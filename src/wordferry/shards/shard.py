@@ -32,6 +32,7 @@ from wordferry.index.results import Document, Hit
 from wordferry.index.search.filters import Condition
 from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
+from wordferry.index.storage.snapshot import reading_parts
 from wordferry.index.storage.texts import read_ids
 from wordferry.index.storage.verify import Verification
 from wordferry.texts.bow import looked_up
@@ -246,7 +247,8 @@ class Shard(LocalIndex):
             for number, tokens in enumerate(asked):
                 query, missing = ranker.query(tokens)
                 vector = None if ask.vectors is None else ask.vectors[number]
-                best = ranker.find(query, ask.k, settings, allowed, vector)
+                with reading_parts(*state.snapshot.parts):
+                    best = ranker.find(query, ask.k, settings, allowed, vector)
                 visited, evaluated = visited + best.visited, evaluated + best.evaluated
                 found.append((best._replace(rows=best.rows + self.record.first), (query, missing, settings)))
             pairs = len(asked) * state.snapshot.count(allowed)

@@ -22,7 +22,7 @@ from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.segments import SegmentRows, with_remedy
-from wordferry.index.storage.snapshot import OpenState, Snapshot
+from wordferry.index.storage.snapshot import OpenState, Snapshot, reading_parts
 from wordferry.index.storage.stems import SegmentStems, StemNumbers, WordKeys
 from wordferry.index.storage.terms import find_terms, find_words
 
@@ -129,7 +129,7 @@ class WordSearcher:
         stems, documents = [one for one, _ in parts.values()], [one for _, one in parts.values()]
         words = self._group_of, snapshot.terms.stop
         forms = StoredForms(self._keys, self._numbers, words, stems)
-        collection = WordCollection(documents, forms, len(self._numbers), partial(_damaged, self._file))
+        collection = WordCollection(documents, forms, len(self._numbers))
         return Ranker(collection, snapshot.alive, self._together), forms
 
     def _part(self, rows: SegmentRows, state: OpenState) -> tuple[SegmentStems, DocumentsPart]:
@@ -145,7 +145,8 @@ class WordSearcher:
         except FormatError:  # of the catalogue
             raise
         except (IndexError, ValueError) as error:  # of a segment too large to be compared with its checksums
-            raise _damaged(self._file, error) from None
+            message = f"A segment of {self._file.parent} is damaged: {error}."
+            raise with_remedy(FormatError(message)) from None
 
     def _learn(self, snapshot: Snapshot) -> None:
         """Know the stems that segments have, so that only words that are in none of them need to be stemmed."""
@@ -166,7 +167,8 @@ class WordSearcher:
         for number, tokens in enumerate(asked, start=1):
             check_cancelled()
             vector = None if ask.vectors is None else ask.vectors[number - 1]
-            rankings.append(ranker.search(tokens, ask.k, settings, allowed=allowed, vector=vector))
+            with reading_parts(*state.snapshot.parts):
+                rankings.append(ranker.search(tokens, ask.k, settings, allowed=allowed, vector=vector))
             if tell is not None:
                 tell(number, len(asked))
         counts = {
@@ -190,7 +192,3 @@ class WordSearcher:
         with self._mutex:
             forms.spell(state.connection, [word.group for word in ranking.query])
         return explain_score(ranker, ranking, place, names)
-
-
-def _damaged(file: Path, error: Exception) -> FormatError:
-    return with_remedy(FormatError(f"A segment of {file.parent} is damaged: {error}."))
