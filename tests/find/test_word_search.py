@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import wordferry
 from wordferry import find
 from wordferry.errors import InputError
-from wordferry.find.documents import WordCollection
 from wordferry.find.memory import counted, part_of
 from wordferry.find.ranking import Ranker
 from wordferry.find.stems import stemmer
@@ -63,7 +62,7 @@ def test_deleted_documents_score_like_a_collection_without_them(
         scores[living] = expected(query, [documents[row] for row in living], PLAIN)
     rows, forms = counted(documents, stemmer("english"))
     parts = [part_of(rows.select(some), forms) for some in np.split(np.arange(size), [size // 2])]
-    ranker = Ranker(WordCollection(parts, forms, forms.groups), alive)
+    ranker = Ranker(parts, forms, forms.groups, alive)
     found = ranker.search(query, k, PLAIN, allowed=allowed)
     assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked((scores * allowed).tolist(), k)
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.collection import embeddings
-from wordferry.find.documents import WordCollection
 from wordferry.find.memory import counted, part_of
 from wordferry.find.ranking import Ranker
 from wordferry.find.settings import Settings
@@ -59,7 +58,7 @@ def test_stored_lists_equal_lists_of_tokens(
                 assert again.counts["pairs"] == len(asked) * len(left) >= again.counts["evaluated"] >= len(again)
                 assert [(hit.id, hit.score) for hit in again] == [(hit.id, hit.score) for hit in hits]
         rows, forms = counted([list(doc.text) for doc in left], stemmer("english"))
-        whole = Ranker(WordCollection([part_of(rows, forms)], forms, forms.groups))
+        whole = Ranker([part_of(rows, forms)], forms, forms.groups)
         wanted = whole.search(query, k, Settings().changed(lift=lift))
         if lift:  # the cosines between candidates are summed in the order in which words came
             assert [hit.score for hit in hits] == pytest.approx(wanted.scores.tolist(), rel=1e-12)

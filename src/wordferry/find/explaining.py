@@ -167,14 +167,14 @@ def _neighbours(ranking: Ranking, place: int) -> list[int]:
 
 def _forms(collection: Ranker, row: int, query: Sequence[QueryWord]) -> tuple[dict[int, dict[str, int]], int]:
     """The words of a document that share a stem with one of the query, by stem, and how many words it has."""
-    bag = collection.source.bags(np.array([row]))
+    bag = collection.bags(np.array([row]))
     wanted = {word.group for word in query}
     found: dict[int, dict[str, int]] = {}
     for word, count in zip(bag.words.tolist(), bag.counts.tolist(), strict=True):
         group = int(collection.forms.group_of[word])
         if group in wanted:
             found.setdefault(group, {})[collection.forms.word(word)] = count
-    return found, collection.source.length(row)
+    return found, collection.length(row)
 
 
 def _word(

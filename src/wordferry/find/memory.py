@@ -17,9 +17,8 @@ from wordferry.encoders.codes import Codes
 from wordferry.encoders.encoder import Encoder, find_encoder, text_of
 from wordferry.encoders.given import query_vectors, rows_of
 from wordferry.errors import InputError
-from wordferry.find.documents import DocumentsPart, FormPlace, WordCollection, stems_among
 from wordferry.find.explaining import ScoreExplanation, explain_score
-from wordferry.find.ranking import Ranker, Ranking
+from wordferry.find.ranking import DocumentsPart, FormPlace, Ranker, Ranking, stems_among
 from wordferry.find.settings import Settings
 from wordferry.find.stems import Stemmer, stemmer
 from wordferry.kernels.lists import StoredDocuments, build
@@ -113,10 +112,10 @@ class WordSearch:
             texts = list(texts)
             vectors = self._vectors(texts, vectors, progress)
         rows, forms = counted((marked_words(text, self.tokenizer) for text in texts), stems)
-        self.collection = Ranker(WordCollection([part_of(rows, forms, vectors)], forms, forms.groups))
+        self.collection = Ranker([part_of(rows, forms, vectors)], forms, forms.groups)
 
     def __len__(self) -> int:
-        return len(self.collection.source)
+        return len(self.collection)
 
     def _vectors(self, documents: Sequence[Text], given: Any, progress: ShowProgress) -> Any:
         """The vector of each document, given or encoded."""
@@ -141,7 +140,7 @@ class WordSearch:
                 raise InputError(f"allowed must have one value per document ({len(self)}), got {allowed.shape}.")
         settings = self.settings.changed(**constants)
         text = document_text(query, "The query")
-        codes = self.collection.source.codes
+        codes = self.collection.codes
         settings = settings.weighing(None if self.encoder is None else self.encoder.to_json()) if codes else settings
         asked = query_vectors(
             [text], vector, codes[0].dimension if codes else 0, settings.meaning, lambda: self.encoder

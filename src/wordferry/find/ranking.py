@@ -6,17 +6,72 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
-from wordferry.encoders.codes import CodedQuery
-from wordferry.find.documents import Surroundings, WordCollection
+from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array, Int32Array, Int64Array, distinct
+from wordferry.encoders.codes import CodedQuery, Codes
 from wordferry.find.settings import Settings
-from wordferry.kernels.words import PARTS, CosineSums, FormQuery, Saturation
+from wordferry.kernels import words as kernels
+from wordferry.kernels.words import PARTS, CosineSums, FormQuery, Saturation, WordDocuments
+
+
+class FormPlace(NamedTuple):
+    """Where a word of a query stands: its stem, and its number (-1 when no document has that form)."""
+
+    group: int
+    form: int
+
+
+class Surroundings(NamedTuple):
+    """What is known of some rows, for the lift."""
+
+    places: Int64Array
+    """Of each row its nearest others, as places among these rows; -1 where there are fewer."""
+    nearness: Float64Array
+    """How near they are, 0 for not at all."""
+    complete: BoolArray
+    """Whether a row has every stem that was asked for."""
+
+
+class Words(Protocol):
+    """The words of a collection by their numbers, and their stems."""
+
+    @property
+    def group_of(self) -> Int32Array:
+        """The stem of each word."""
+
+    @property
+    def stop(self) -> Int64Array:
+        """The stop words."""
+
+    def words_of(self, group: int) -> Int32Array:
+        """The words of a stem, ascending."""
+
+    def place(self, word: str) -> FormPlace | None:
+        """The stem of a word of a query, and its number; None when no document has any form of it."""
+
+    def word(self, number: int) -> str:
+        """A word by its number, which at least those have that share a stem with a word that was looked up."""
+
+
+class DocumentsPart(NamedTuple):
+    """Some documents, by row and by word."""
+
+    rows: Counts
+    lengths: Float32Array
+    """Tokens of each document that are no stop words."""
+    native: WordDocuments
+    groups: Int32Array
+    """The stems that stand in these documents."""
+    df: Int32Array
+    """Document frequency of each of them, deleted documents included."""
+    codes: Codes | None = None
+    """The vectors of these documents, where an encoder or a caller gave them."""
+
 
 Around = Callable[[Int64Array, int], Surroundings]
 """From rows to what is around them, m neighbours of each."""
@@ -130,25 +185,41 @@ class Statistics:
 
 
 class Ranker:
-    """Ranks documents by the words of queries; deleted ones count for nothing.
+    """Ranks the documents of some parts, one after the other, by the words of queries; deleted ones count for nothing.
 
-    ``together`` are the statistics of a larger collection that these documents are a shard of.
+    ``stems`` is how many stems there are; ``together`` are the statistics of a larger collection that these documents
+    are a shard of.
     """
 
     def __init__(
-        self, source: WordCollection, alive: BoolArray | None = None, together: Statistics | None = None
+        self,
+        parts: Sequence[DocumentsPart],
+        forms: Words,
+        stems: int,
+        alive: BoolArray | None = None,
+        together: Statistics | None = None,
     ) -> None:
-        self.forms = source.words
-        self.source = source
+        self.parts, self.forms, self.stems, self.together = tuple(parts), forms, stems, together
+        self._natives = [part.native for part in parts]
+        self._starts = np.concatenate(([0], np.cumsum([len(part.lengths) for part in parts]))).astype(np.int64)
         self.alive = None if alive is None or alive.all() else alive
-        self.together = together
-        living = len(source) if self.alive is None else int(self.alive.sum())
+        living = len(self) if self.alive is None else int(self.alive.sum())
         self.documents = living if together is None else together.documents
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
 
     @cached_property
     def df(self) -> Int64Array:
         """Document frequency of each stem, over the living documents."""
-        return self.source.df(self.alive) if self.together is None else self.together.df
+        if self.together is not None:
+            return self.together.df
+        total = np.zeros(self.stems, dtype=np.int64)
+        for part in self.parts:
+            total[part.groups] += part.df
+        if self.alive is not None:
+            total -= stems_among(self.bags(np.flatnonzero(~self.alive)), self.forms.group_of, self.stems)
+        return total
 
     @cached_property
     def idf(self) -> Float64Array:
@@ -167,7 +238,43 @@ class Ranker:
     @cached_property
     def tokens(self) -> int:
         """The tokens of all living documents."""
-        return self.source.tokens(self.alive) if self.together is None else self.together.tokens
+        if self.together is not None:
+            return self.together.tokens
+        lengths = np.concatenate([np.zeros(0), *(part.lengths for part in self.parts)])
+        return int((lengths if self.alive is None else lengths[self.alive]).sum(dtype=np.float64))
+
+    @property
+    def codes(self) -> list[Codes]:
+        """The vectors of all parts; none where not every part has them."""
+        found = [part.codes for part in self.parts if part.codes is not None]
+        return found if len(found) == len(self.parts) else []
+
+    def nearest(
+        self, query: CodedQuery, k: int, masks: tuple[BoolArray | None, BoolArray | None]
+    ) -> kernels.NearestByMeaning:
+        """The best k rows by meaning; ``masks`` are those of :func:`wordferry.kernels.words.nearest_by_meaning`."""
+        return kernels.nearest_by_meaning([one.native for one in self.codes], (query.levels, query.scale), k, masks)
+
+    def cosines(self, query: CodedQuery, rows: Int64Array) -> Float64Array:
+        """The cosine of each of some rows and a query; NaN for a row without a vector."""
+        number = np.searchsorted(self._starts, rows, side="right") - 1
+        found = np.full(len(rows), np.nan)
+        for p, codes in enumerate(self.codes):
+            inside = np.flatnonzero(number == p)
+            own = codes.select(rows[inside] - self._starts[p])
+            found[inside] = np.where(own.scales > 0, own.cosines(query), np.nan)
+        return found
+
+    def length(self, row: int) -> int:
+        """The tokens of a document that are no stop words."""
+        part = int(np.searchsorted(self._starts, row, side="right")) - 1
+        return int(self.parts[part].lengths[row - self._starts[part]])
+
+    def bags(self, rows: Int64Array) -> Counts:
+        """The bags of some rows of any parts, in the order given."""
+        number = np.searchsorted(self._starts, rows, side="right") - 1
+        own = [part.rows.select(rows[number == p] - self._starts[p]) for p, part in enumerate(self.parts)]
+        return Counts.join(own).select(np.argsort(np.argsort(number, kind="stable"), kind="stable"))
 
     def query(self, tokens: Sequence[str]) -> tuple[tuple[QueryWord, ...], tuple[str, ...]]:
         """The words of a query that stand in some document, and those that do not."""
@@ -198,11 +305,16 @@ class Ranker:
     ) -> Ranking:
         """The best k rows for the words of a query, and for its meaning where a vector says it.
 
-        Ties go to the earlier row. ``allowed`` leaves rows out (deleted ones always are).
+        Ties go to the earlier row. ``allowed`` leaves rows out (deleted ones always are). ValueError where arrays lead
+        outside of themselves, which only damaged ones do.
         """
         query, missing = self.query(tokens)
         found = self.find(query, k, settings, allowed, vector)
-        around = partial(self.source.around, self.idf, stems_of(query))
+
+        def around(rows: Int64Array, m: int) -> Surroundings:
+            stems = stems_of(query)
+            return Surroundings(*kernels.near(self._natives, self.forms.group_of, self.idf, rows, stems, m))
+
         return ranked(found, around, k, (query, missing, settings))
 
     def find(
@@ -218,17 +330,17 @@ class Ranker:
         if self.alive is not None and allowed is not self.alive:
             mask = self.alive if allowed is None else allowed & self.alive
         by_meaning = vector is not None and settings.meaning != 0
-        wanted = min(settings.wanted(k, by_meaning=by_meaning), max(len(self.source), 1))
+        wanted = min(settings.wanted(k, by_meaning=by_meaning), max(len(self), 1))
         asked = self._asked(query, settings)
-        best = self.source.best(asked, wanted, mask)
+        best = kernels.best(self._natives, asked, wanted, mask)
         looked = (best.visited, best.evaluated)
         if vector is None or not by_meaning:
             return Candidates(best.rows, best.scores, None, None, *looked)
-        near = self.source.nearest(vector, wanted, (self.alive, mask))
+        near = self.nearest(vector, wanted, (self.alive, mask))
         more = np.setdiff1d(near.rows, best.rows)
         rows = np.concatenate([best.rows, more])
-        words = np.concatenate([best.scores, self.source.scores(asked, more)])
-        return Candidates(rows, words, self.source.cosines(vector, rows), near.sums, *looked)
+        words = np.concatenate([best.scores, kernels.scores(self._natives, asked, more)])
+        return Candidates(rows, words, self.cosines(vector, rows), near.sums, *looked)
 
     def _asked(self, query: Sequence[QueryWord], settings: Settings) -> FormQuery:
         """A query with all forms of its words, as the kernel takes it."""
@@ -300,3 +412,20 @@ def ranked(
 def _longer(lines: npt.NDArray[Any], more: int, value: int) -> npt.NDArray[Any]:
     """Append ``more`` rows filled with ``value``."""
     return np.pad(lines, ((0, more), (0, 0)), constant_values=value) if more else lines
+
+
+def stems_among(bags: Counts, group_of: Int32Array, groups: int) -> Int64Array:
+    """In how many of some bags each stem stands."""
+    row = np.repeat(np.arange(len(bags.indptr) - 1), np.diff(bags.indptr))
+    once = distinct(row * np.int64(max(groups, 1)) + group_of[bags.words])
+    return np.bincount(once % max(groups, 1), minlength=groups).astype(np.int64)
+
+
+def have_all(indptr: Int64Array, stems: Int32Array, wanted: Int32Array) -> BoolArray:
+    """Which rows, given by their stems, have every one of some stems, which ascend."""
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    ours = np.isin(stems, wanted)
+    found = distinct(rows[ours] * max(len(wanted), 1) + np.searchsorted(wanted, stems[ours]))
+    counts = np.bincount(found // max(len(wanted), 1), minlength=len(indptr) - 1)
+    result: BoolArray = counts == len(wanted)
+    return result

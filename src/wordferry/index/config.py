@@ -167,8 +167,13 @@ def open_vectors(folder: Path, config: Config, given: Any) -> IndexVectors:
 
 def open_embeddings(folder: Path, config: Config) -> Embeddings:
     """The embeddings of an index, memory-mapped, held to what the catalogue says of them."""
-    if config.keep == "copy":
-        return _open_copy(folder / config.copied, config)
+    if config.keep == "copy":  # the bytes of a very large one are compared by ``verify`` only
+        place = folder / config.copied
+        check_manifest(place, str(config.manifest))
+        embeddings = Embeddings.load(place)
+        if embeddings.vocabulary.fingerprint != config.vocabulary:
+            raise FormatError(f"{place / 'vocabulary.txt'} is damaged: its words differ from the catalogue.")
+        return embeddings
     if config.keep == "package":
         return _open_packaged(folder, config)
     place = Path(str(config.path))
@@ -196,31 +201,23 @@ def _open_packaged(folder: Path, config: Config) -> Embeddings:
     return default_embeddings()
 
 
-def _open_copy(place: Path, config: Config) -> Embeddings:
-    """The copy in the index; the bytes of a very large one are compared by ``verify`` only."""
-    check_manifest(place, str(config.manifest))
-    embeddings = Embeddings.load(place)
-    if embeddings.vocabulary.fingerprint != config.vocabulary:
-        raise FormatError(f"{place / 'vocabulary.txt'} is damaged: its words differ from the catalogue.")
-    return embeddings
-
-
 def check_fingerprint(embeddings: Embeddings, config: Config, place: Path | None = None) -> None:
-    """Refuse other words or vectors than those the index was made with."""
+    """Refuse other words or vectors than those the index was made with.
+
+    The fingerprint of a folder stands in its manifest, where ``verify`` compares it with the bytes.
+    """
     words = embeddings.vocabulary.fingerprint == config.vocabulary and embeddings.normalized == config.normalized
-    if words and _fingerprint(embeddings, place) == config.fingerprint:
-        return
+    if words:
+        if place is not None and (place / storage.MANIFEST).is_file():
+            fingerprint = str(storage.read_manifest(place)["config"].get("fingerprint"))
+        else:
+            fingerprint = embeddings.fingerprint
+        if fingerprint == config.fingerprint:
+            return
     raise VocabularyMismatch(
         f"The index was made with other {'vectors' if words else 'words'} than these embeddings hold (fingerprint "
         f"{config.fingerprint}). Open it with the same embeddings."
     )
-
-
-def _fingerprint(embeddings: Embeddings, place: Path | None) -> str:
-    """The fingerprint; that of a folder stands in its manifest, where ``verify`` compares it with the bytes."""
-    if place is not None and (place / storage.MANIFEST).is_file():
-        return str(storage.read_manifest(place)["config"].get("fingerprint"))
-    return embeddings.fingerprint
 
 
 def _load(place: Path, normalized: bool = True) -> Embeddings:

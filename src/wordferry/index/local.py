@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -77,12 +77,10 @@ class LocalIndex:
             with self._catalogue.reading() as connection:
                 self.config = read_config(connection)
                 self._vectors = open_vectors(self.path, self.config, embeddings)
-                state = connection.meta("state")
-                self._vectors.read(connection, state)
-                self._dimension = int((state or {}).get("dimension", 0))
-            self._encoder: Encoder | None = None
+                self._vectors.read(connection, connection.meta("state"))
+            self._dimension, self._encoder = 0, None
             if encoder is not None:
-                self._encoder = checked(find_encoder(encoder), self.config.encoder, self._dimension, str(self.path))
+                self._encoder = checked(find_encoder(encoder), self.config.encoder, self.dimension, str(self.path))
         except FormatError:  # what looks like damage may be the files of another index
             with closing(self._catalogue):
                 self._catalogue.check_use()
@@ -127,7 +125,7 @@ class LocalIndex:
     @property
     def dimension(self) -> int:
         """Of the documents' vectors; 0 where they have none."""
-        if not self._dimension:  # the first documents may have brought theirs since
+        if not self._dimension:  # the first documents may bring theirs
             with self._catalogue.reading() as connection:
                 self._dimension = int((connection.meta("state") or {}).get("dimension", 0))
         return self._dimension
@@ -155,8 +153,7 @@ class LocalIndex:
         """One state of the index: a read transaction and the arrays that belong to it."""
         missing, seen = "", -1
         for _ in range(_ATTEMPTS):
-            with ExitStack() as stack:
-                connection = stack.enter_context(self._catalogue.reading())
+            with self._catalogue.reading() as connection:
                 try:
                     snapshot = self._snapshots.get(connection)
                 except storage.MissingFile as error:  # compacted away after this transaction began, or lost
@@ -239,8 +236,8 @@ class LocalIndex:
     def nearest_in_meaning(self, state: OpenState, ask: Ask) -> tuple[list[NearestByMeaning], int]:
         """The rows nearest to each of ``ask.vectors``, and how many pairs were compared."""
         mask, snapshot = state.allowed(ask.condition, ask.without), state.snapshot
-        source, k = self.words.ranker(state)[0].source, min(ask.k, max(snapshot.documents, 1))
-        near = [source.nearest(vector, k, (snapshot.alive, mask)) for vector in ask.vectors or ()]
+        (ranker, _), k = self.words.ranker(state), min(ask.k, max(snapshot.documents, 1))
+        near = [ranker.nearest(vector, k, (snapshot.alive, mask)) for vector in ask.vectors or ()]
         return near, len(near) * snapshot.count(mask)
 
     def vector(self, id: str) -> Float32Array | None:
@@ -442,15 +439,14 @@ class LocalIndex:
             state, stored = connection.meta("state"), connection.meta("graph")
         covered = stored["words"] if stored and stored["epoch"] == state["epoch"] else 0
         behind = state["vectors"] - covered
-        if behind == 0 or (least > 1 and behind < least and behind * 10 < state["vectors"]):
-            if self._graphs.lacking(state["vectors"], state["epoch"]) >= _MANY_WORDS:
-                with self.state() as (_, snapshot):
-                    self._graphs.get(snapshot.terms.rows, snapshot.epoch, snapshot.graph, progress)
+        due = behind > 0 and (behind >= least or behind * 10 >= state["vectors"])
+        if not due and self._graphs.lacking(state["vectors"], state["epoch"]) < _MANY_WORDS:
             return
         with self.state() as (_, snapshot):
             related = self._graphs.get(snapshot.terms.rows, snapshot.epoch, snapshot.graph, progress)
-        lost = "The related words of %s are in memory only: %s"  # who opens the index builds its graph again
-        self._publish("graph", lambda: self._graphs.save(related, snapshot.epoch), lost)
+        if due:
+            lost = "The related words of %s are in memory only: %s"  # who opens the index builds its graph again
+            self._publish("graph", lambda: self._graphs.save(related, snapshot.epoch), lost)
 
     def _publish(self, name: str, save: Callable[[], Any], lost: str) -> None:
         """Store what was made of the documents, which are stored already: that it cannot be is only a warning."""

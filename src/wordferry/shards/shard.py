@@ -258,7 +258,7 @@ class Shard(LocalIndex):
         """The bags by stem of some rows of the collection that are in this shard, in the order given, and their idf."""
         with self.state() as state:
             ranker, _ = self.words.ranker(state)
-            bags = ranker.source.bags(rows - self.record.first)
+            bags = ranker.bags(rows - self.record.first)
             stems = ranker.forms.group_of[bags.words]
             return Counts(bags.indptr, stems, bags.counts.astype(np.int32)), ranker.idf[stems]
 

@@ -22,9 +22,8 @@ from wordferry.compare.measure import Measure
 from wordferry.encoders.encoder import Encoder, checked, find_encoder, stored_encoder
 from wordferry.errors import NotFound, StorageError, Unsupported
 from wordferry.explanations.explain import Explanation
-from wordferry.find.documents import Surroundings, have_all
 from wordferry.find.explaining import neighbour_rows
-from wordferry.find.ranking import Candidates, Ranking, ranked, stems_of
+from wordferry.find.ranking import Candidates, Ranking, Surroundings, have_all, ranked, stems_of
 from wordferry.find.settings import Settings
 from wordferry.index.config import Config
 from wordferry.index.results import Document, Hit, Hits, Why

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Counts, Csr, Int64Array, Neighbors, distinct
+from wordferry.base.arrays import BoolArray, Counts, Csr, Int64Array, Neighbors, distinct
 from wordferry.base.runtime import device_name, thread_count
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame, words_of
@@ -33,14 +33,26 @@ def documents_of(view: View, rows: Int64Array) -> Counts:
     own = np.split(rows, np.searchsorted(rows, [part.start for part in parts[1:]]))
     with reading_parts(*parts):
         some = [Counts(one.indptr, one.words, one.counts) for one in (part.rows.bags for part in parts)]
-        places = [rows - part.start for part, rows in zip(parts, own, strict=False)]
-        bags = Counts.join([one.select(rows) for one, rows in zip(some, places, strict=False)])
+        bags = Counts.join([one.select(own[i] - parts[i].start) for i, one in enumerate(some)])
         if len(bags.words) and not 0 <= bags.words.min() <= bags.words.max() < size:
             raise IndexError(f"a document has a word that is not one of {size}")
-    counted = view.weights.per_word[bags.words] > 0
+    return _among(bags, view.weights.per_word[bags.words] > 0)
+
+
+def _among(rows: Counts, counted: BoolArray) -> Counts:
+    """Some rows with those words alone that count."""
     if counted.all():
-        return bags
-    return Counts(np.concatenate(([0], np.cumsum(counted)))[bags.indptr], bags.words[counted], bags.counts[counted])
+        return rows
+    return Counts(np.concatenate(([0], np.cumsum(counted)))[rows.indptr], rows.words[counted], rows.counts[counted])
+
+
+def _rows_of(queries: Sequence[QueryWords]) -> tuple[Counts, Int64Array]:
+    """Queries as rows of counts, and the vectors of their words."""
+    words, counts, vectors = (
+        np.concatenate([np.zeros(0, np.int64), *(getattr(one, name) for one in queries)])
+        for name in ("numbers", "counts", "vectors")
+    )
+    return Counts(np.cumsum([0, *map(len, queries)]), words, counts), vectors
 
 
 def _matrix(weights: WordWeights, rows: Counts, vectors: Int64Array, places: tuple[int, Int64Array]) -> Csr:
@@ -50,9 +62,7 @@ def _matrix(weights: WordWeights, rows: Counts, vectors: Int64Array, places: tup
     """
     given, (size, apart) = weights.weighting, places
     counted = given.of(rows.words) > 0
-    if not counted.all():
-        ends = np.concatenate(([0], np.cumsum(counted)))[rows.indptr]
-        rows, vectors = Counts(ends, rows.words[counted], rows.counts[counted]), vectors[counted]
+    rows, vectors = _among(rows, counted), vectors[counted]
     documents, counts = len(rows.indptr) - 1, rows.counts.astype(np.float64)
     values = given.apply(counts, rows.words, np.repeat(np.arange(documents), np.diff(rows.indptr)), documents)
     if len(weights.new):  # a word that no document has weighs what its vector says
@@ -70,13 +80,8 @@ def _bags(
     ``apart`` are the numbers of words without a vector that may come later; None where none do.
     """
     documents, terms, words = documents_of(view, rows), view.snapshot.terms, view.embeddings.vocabulary
-    ends = documents.indptr[-1] + np.cumsum([len(query) for query in queries])
-    every = Counts(
-        np.concatenate([documents.indptr, ends]).astype(np.int64),
-        np.concatenate([documents.words, *(query.numbers for query in queries)]),
-        np.concatenate([documents.counts, *(query.counts for query in queries)]),
-    )
-    vectors = np.concatenate([terms.row_of[documents.words], *(query.vectors for query in queries)]).astype(np.int64)
+    asked, theirs = _rows_of(queries)
+    every, vectors = Counts.join([documents, asked]), np.concatenate([terms.row_of[documents.words], theirs])
     apart = distinct(every.words[vectors < 0]) if apart is None else apart
     matrix = _matrix(view.weights, every, vectors, (len(words), apart))
     related, used = None, words_of(matrix)
@@ -99,16 +104,10 @@ class Prepared:
         bags, self._frame = _bags(view, distance, view.snapshot.rows(view.snapshot.alive), (), self._apart)
         self.bags = replace(bags, rows=np.arange(len(bags)))
 
-    def __len__(self) -> int:
-        return len(self.bags)
-
     def problem(self, queries: Sequence[QueryWords], threads: int | None, device: str | None = None) -> Problem:
         """The problem of queries against the documents; words that are new to these are put behind theirs."""
-        numbers, vectors, counts = (
-            np.concatenate([getattr(one, name) for one in queries]) for name in ("numbers", "vectors", "counts")
-        )
-        apart = np.union1d(self._apart, numbers[vectors < 0])
-        rows = Counts(np.cumsum([0, *map(len, queries)]), numbers, counts)
+        rows, vectors = _rows_of(queries)
+        apart = np.union1d(self._apart, rows.words[vectors < 0])
         matrix, spelled = _matrix(self._weights, rows, vectors, (len(self._words), apart)), _Spelled(self._words, apart)
         frame = self._frame.extended(words_of(matrix), matrix.shape[1], spelled)  # type: ignore[arg-type]
         return self._against(Bags.of(matrix, np.arange(len(queries)), frame, None, "X"), frame, threads, device)

@@ -14,8 +14,7 @@ import numpy as np
 from wordferry.base.arrays import Int32Array, Int64Array, distinct
 from wordferry.base.runtime import check_cancelled, progress_for
 from wordferry.errors import FormatError
-from wordferry.find.documents import DocumentsPart, FormPlace, WordCollection
-from wordferry.find.ranking import Ranker, Ranking
+from wordferry.find.ranking import DocumentsPart, FormPlace, Ranker, Ranking
 from wordferry.find.settings import Settings
 from wordferry.find.stems import UInt64Array
 from wordferry.index.search.requests import Ask
@@ -129,8 +128,7 @@ class WordSearcher:
         stems, documents = [one for one, _ in parts.values()], [one for _, one in parts.values()]
         words = self._group_of, snapshot.terms.stop
         forms = StoredForms(self._keys, self._numbers, words, stems)
-        collection = WordCollection(documents, forms, len(self._numbers))
-        return Ranker(collection, snapshot.alive, self._together), forms
+        return Ranker(documents, forms, len(self._numbers), snapshot.alive, self._together), forms
 
     def _part(self, rows: SegmentRows, state: OpenState) -> tuple[SegmentStems, DocumentsPart]:
         try:
