@@ -11,8 +11,7 @@ import pytest
 from tests.index.collection import WORDS, embeddings
 from wordferry import Index
 from wordferry.errors import InputError
-from wordferry.index.search import memory, similar
-from wordferry.index.search.lists import RelatedLists
+from wordferry.index.search import lists, memory, similar
 from wordferry.index.search.views import Request
 from wordferry.texts.bow import looked_up
 
@@ -50,10 +49,10 @@ def test_every_bit_is_that_of_comparing_with_all(index: Index, distance: str, we
         for mask in (snapshot.alive, snapshot.alive & some):
             for k in (1, 10, 300):
                 request = Request(measure.distance, measure.overlap, k, mask, 1)
-                found, wanted = (way.nearest(view, asked, request) for way in (similar, memory.Scan()))
+                found, wanted = (find(view, asked, request) for find in (similar.nearest, memory.scan))
                 assert np.array_equal(found.indices, wanted.indices)
                 assert np.array_equal(found.distances.view(np.int32), wanted.distances.view(np.int32))
-        assert isinstance(view.kept(None, ("strategy", measure.distance, measure.overlap), list), RelatedLists)
+        assert view.kept(None, ("strategy", measure.distance, measure.overlap), list)[0] is lists.nearest
 
 
 def test_most_documents_are_never_compared(index: Index) -> None:

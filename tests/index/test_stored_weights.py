@@ -49,7 +49,7 @@ def same_as_scan(index: Index, distance: str) -> None:
         for some in ([one] for one in asked), [asked]:
             for queries in some:
                 request = Request(measure.distance, measure.overlap, 10, snapshot.alive, 1)
-                found, wanted = (way.nearest(view, queries, request) for way in (similar, memory.Scan()))
+                found, wanted = (find(view, queries, request) for find in (similar.nearest, memory.scan))
                 assert np.array_equal(found.indices, wanted.indices)
                 assert np.array_equal(found.distances.view(np.int32), wanted.distances.view(np.int32))
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from wordferry.base.frames import Tabular, bars, columns_of
 from wordferry.find.ranking import QueryWord, Ranker, Ranking
+from wordferry.find.settings import Settings
 from wordferry.texts.stop_marks import unmarked
 
 _DESCRIBED = {"use_attribute_docstrings": True}
@@ -134,15 +135,20 @@ def explain_score(
     collection: Ranker, ranking: Ranking, place: int, names: Sequence[str] | None = None
 ) -> ScoreExplanation:
     """The parts of one score of a ranking; ``names`` are the ids of its neighbours, in their order."""
-    row = int(ranking.rows[place])
-    forms, length = _forms(collection, row, ranking.query)
-    own = 1 - ranking.settings.lift if ranking.lifted[place] else 1.0
-    words = tuple(_word(collection, ranking, word, forms.get(word.group, {}), length, own) for word in ranking.query)
+    row, settings, saturation = int(ranking.rows[place]), ranking.settings, collection.saturation(ranking.settings)
+    forms: dict[int, dict[str, int]] = {word.group: {} for word in ranking.query}
+    bag = collection.bags(np.array([row]))
+    for number, count in zip(bag.words.tolist(), bag.counts.tolist(), strict=True):
+        if (found := forms.get(int(collection.forms.group_of[number]))) is not None:
+            found[collection.forms.word(number)] = count
+    room = saturation.floor + saturation.slope * collection.length(row)
+    own = 1 - settings.lift if ranking.lifted[place] else 1.0
+    words = tuple(_word(word, forms[word.group], settings, room, own) for word in ranking.query)
     neighbours = []
     for number, n in enumerate(_neighbours(ranking, place)):
         id, share = None if names is None else names[number], float(ranking.shares[place, n])
         score = float(ranking.neighbour_scores[place, n])
-        part = ranking.settings.lift * share * score
+        part = settings.lift * share * score
         neighbours.append(NeighbourPart(int(ranking.neighbours[place, n]), id, share, score, part))
     meaning = None
     if (near := ranking.meaning) is not None:
@@ -165,26 +171,12 @@ def _neighbours(ranking: Ranking, place: int) -> list[int]:
     return found
 
 
-def _forms(collection: Ranker, row: int, query: Sequence[QueryWord]) -> tuple[dict[int, dict[str, int]], int]:
-    """The words of a document that share a stem with one of the query, by stem, and how many words it has."""
-    bag = collection.bags(np.array([row]))
-    wanted = {word.group for word in query}
-    found: dict[int, dict[str, int]] = {}
-    for word, count in zip(bag.words.tolist(), bag.counts.tolist(), strict=True):
-        group = int(collection.forms.group_of[word])
-        if group in wanted:
-            found.setdefault(group, {})[collection.forms.word(word)] = count
-    return found, collection.length(row)
-
-
-def _word(
-    collection: Ranker, ranking: Ranking, word: QueryWord, forms: dict[str, int], length: int, own: float
-) -> WordPart:
-    constants = collection.saturation(ranking.settings)
+def _word(word: QueryWord, forms: dict[str, int], settings: Settings, room: float, own: float) -> WordPart:
+    """What a word gives whose forms a document has; ``room`` is by how much its length slows that down."""
     exact = forms.get(word.word, 0)
-    tf = exact + constants.stem * (sum(forms.values()) - exact)
-    value = tf / (tf + (constants.floor + constants.slope * length)) if tf > 0 else 0.0
-    part = own * word.times * word.idf * (ranking.settings.k1 + 1) * value
+    tf = exact + settings.stem * (sum(forms.values()) - exact)
+    value = tf / (tf + room) if tf > 0 else 0.0
+    part = own * word.times * word.idf * (settings.k1 + 1) * value
     ordered = dict(sorted(forms.items(), key=lambda item: (item[0] != word.word, -item[1], item[0])))
     spelled = dict(zip(unmarked(ordered), ordered.values(), strict=True))
     return WordPart(unmarked([word.word])[0], word.times, word.df, spelled, part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -80,19 +80,12 @@ def read_config(connection: Database) -> Config:
     return Config(**values)
 
 
-class ChosenVectors(NamedTuple):
-    """The word vectors that a caller chooses for an index."""
+def choose_vectors(given: Any, keep: str | None) -> tuple[Embeddings, VectorSource | None, dict[str, Any]]:
+    """The vectors of ``embeddings=`` and ``keep=`` of a call; None are the default ones.
 
-    embeddings: Embeddings
-    """Those that are there: none yet where a model makes them as words come."""
-    source: VectorSource | None
-    """That model."""
-    facts: dict[str, Any]
-    """The part of a :class:`Config` that says which vectors these are, and where."""
-
-
-def choose_vectors(given: Any, keep: str | None) -> ChosenVectors:
-    """The vectors of ``embeddings=`` and ``keep=`` of a call; None are the default ones."""
+    Where a model makes them as words come there are none yet, and it is given too. The last is the part of a
+    :class:`Config` that says which vectors these are, and where.
+    """
     from wordferry.words.loaders.demand import VectorSource
 
     source = VectorSource.of(given)
@@ -113,7 +106,7 @@ def choose_vectors(given: Any, keep: str | None) -> ChosenVectors:
     if source is not None:
         found = None if source.place is None else os.fspath(source.place)
         facts["source"] = {"name": source.name, "place": found, "dimensions": source.dimensions}
-    return ChosenVectors(embeddings, source, facts)
+    return embeddings, source, facts
 
 
 def _check_keep(keep: str | None, embeddings: Any, source: VectorSource | None) -> tuple[str, Path | None]:

@@ -10,7 +10,6 @@ import numpy as np
 from wordferry import _native
 from wordferry.base.arrays import Int64Array, Neighbors
 from wordferry.base.runtime import blas_threads
-from wordferry.compare.problem import Distance
 from wordferry.index.search.lists import FEW
 from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
@@ -28,37 +27,30 @@ _HEADROOM = 1.25
 """How far beyond those of the sample a coordinate may go before its code is cut short."""
 
 
-class Centroids:
-    """Query by query through codes of the documents' centroids, which are made when they are first needed.
+def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+    """The k nearest rows to a query, through codes of the documents' centroids, made when they are first needed.
 
     Each word without a vector is a dimension of its own.
     """
+    (words,), known = queries, queries[0].with_vectors
+    facts = view.embeddings.matrix, view.snapshot.terms.row_of, view.weights.native, view.far**2 / 2
+    vectors = view.kept(None, "word vectors", lambda: _native.WordVectors(*facts))
+    masses, own = view.weights.masses(words), words.vectors[:known].astype(np.int32)
+    apart = words.numbers[known:].astype(np.int32), masses[known:]
+    query = _native.CentroidQuery(vectors, own, masses[:known], *apart)
+    parts = [view.documents(part).native for part in view.snapshot.parts]
 
-    together = 1
+    def codes(part: Part) -> _native.CentroidCodes:
+        documents = view.documents(part)
+        return codes_of(documents.native, vectors, np.flatnonzero(documents.sums > 0), request.threads)
 
-    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
-        return distance.by_centroids
-
-    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        (words,), known = queries, queries[0].with_vectors
-        facts = view.embeddings.matrix, view.snapshot.terms.row_of, view.weights.native, view.far**2 / 2
-        vectors = view.kept(None, "word vectors", lambda: _native.WordVectors(*facts))
-        masses, own = view.weights.masses(words), words.vectors[:known].astype(np.int32)
-        apart = words.numbers[known:].astype(np.int32), masses[known:]
-        query = _native.CentroidQuery(vectors, own, masses[:known], *apart)
-        parts = [view.documents(part).native for part in view.snapshot.parts]
-
-        def codes(part: Part) -> _native.CentroidCodes:
-            documents = view.documents(part)
-            return codes_of(documents.native, vectors, np.flatnonzero(documents.sums > 0), request.threads)
-
-        with reading_parts(*view.snapshot.parts):
-            if view.snapshot.count(request.mask) <= max(FEW, request.k):
-                rows = view.snapshot.rows(request.mask)
-                return request.ranked(rows, query.distances(parts, rows)[None, :])
-            coded = [view.kept(part, "centroids", partial(codes, part)) for part in view.snapshot.parts]
-            near, distances, evaluated = query.nearest(parts, coded, request.mask, request.k, request.threads)
-        return Neighbors(near, distances, counts={"postings": 0, "evaluated": evaluated})
+    with reading_parts(*view.snapshot.parts):
+        if view.snapshot.count(request.mask) <= max(FEW, request.k):
+            rows = view.snapshot.rows(request.mask)
+            return request.ranked(rows, query.distances(parts, rows)[None, :])
+        coded = [view.kept(part, "centroids", partial(codes, part)) for part in view.snapshot.parts]
+        near, distances, evaluated = query.nearest(parts, coded, request.mask, request.k, request.threads)
+    return Neighbors(near, distances, counts={"postings": 0, "evaluated": evaluated})
 
 
 def codes_of(

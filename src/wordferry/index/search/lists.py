@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,78 +32,69 @@ ROUNDING = 1.2e-7
 """How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
 
 
-class _Shares(NamedTuple):
-    """What a distance that lists can find is a sum of."""
-
-    overlap: str
-    """Of Rel-RWMD."""
-    moved: float = 1.0
-    """The share of Rel-RWMD."""
-    unshared: float = 0.0
-    """The share of cosine."""
-
-
 @cache
-def _shares(distance: Distance, overlap: str) -> _Shares | None:
-    """The shares of a distance with an overlap; None for one that lists cannot find."""
+def _shares(distance: Distance, overlap: str) -> tuple[str, float, float] | None:
+    """What a distance is a sum of, with an overlap; None for one that lists cannot find.
+
+    The overlap of Rel-RWMD, its share, and the share of cosine.
+    """
     if distance.by_lists:
-        return _Shares(overlap)
+        return overlap, 1.0, 0.0
     parts = distance.parts if isinstance(distance, Blend) else ()
     moved = [part for part in parts if part[0].by_lists]
     cosine = [share for part, share in parts if part.shared is Shared.PRODUCT]
     if len(parts) != 2 or not moved or not cosine:
         return None
     relaxed, share = moved[0]
-    return _Shares(part_overlap(relaxed, overlap), share, cosine[0])
+    return part_overlap(relaxed, overlap), share, cosine[0]
 
 
-class RelatedLists:
-    """Panels of queries walk the lists, and documents once for all of them where that pays."""
+def can_find(view: View, distance: Distance, overlap: str) -> bool:
+    """Whether lists give the nearest documents by a distance."""
+    shares = _shares(distance, overlap)
+    if shares is None or shares[0] == "residual":
+        return False
+    return view.graph is not None and not np.isnan(view.graph.c_max)
 
-    together = lists.PANEL
 
-    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
-        shares = _shares(distance, overlap)
-        if shares is None or shares.overlap == "residual":
-            return False
-        return view.graph is not None and not np.isnan(view.graph.c_max)
-
-    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        allowed, k, costs = view.snapshot.count(request.mask), request.k, view.costs
-        shares = _shares(request.distance, request.overlap)
-        assert shares is not None
-        masses = [view.weights.masses(words) for words in queries]
-        asked = [
-            _native.ListQuery(
-                words.numbers.astype(np.int32),
-                own,
-                *costs.edges(words.vectors[: words.with_vectors]),
-                costs.c_max,
-                _native.Overlap[shares.overlap],
-                view.snapshot.terms.size + len(words),
-            )
-            for words, own in zip(queries, masses, strict=True)
+def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+    """The k nearest rows to each of a panel of queries: they walk the lists together, and documents where that pays."""
+    allowed, k, costs = view.snapshot.count(request.mask), request.k, view.costs
+    shares = _shares(request.distance, request.overlap)
+    assert shares is not None
+    part, moved, unshared = shares
+    masses = [view.weights.masses(words) for words in queries]
+    asked = [
+        _native.ListQuery(
+            words.numbers.astype(np.int32),
+            own,
+            *costs.edges(words.vectors[: words.with_vectors]),
+            costs.c_max,
+            _native.Overlap[part],
+            view.snapshot.terms.size + len(words),
+        )
+        for words, own in zip(queries, masses, strict=True)
+    ]
+    cosines = [_cosine(own, moved, unshared) for own in masses] if unshared else []
+    documents = view.natives(blended=bool(unshared))
+    with reading_parts(*view.snapshot.parts):
+        if allowed > max(FEW, k):
+            slack = moved * costs.c_max * ROUNDING * (view.longest + 32)
+            slack += unshared * ROUNDING * (max(map(len, queries)) + 36)
+            return lists.nearest(asked, documents, request.mask, slack, k, request.threads, cosines)
+        rows = view.snapshot.rows(request.mask)
+        values = [
+            _native.list_distances(query, *documents, cosines[place : place + 1], rows)
+            for place, query in enumerate(asked)
         ]
-        cosines = [_cosine(own, shares) for own in masses] if shares.unshared else []
-        documents = view.natives(blended=bool(shares.unshared))
-        with reading_parts(*view.snapshot.parts):
-            if allowed > max(FEW, k):
-                slack = shares.moved * costs.c_max * ROUNDING * (view.longest + 32)
-                slack += shares.unshared * ROUNDING * (max(map(len, queries)) + 36)
-                return lists.nearest(asked, documents, request.mask, slack, k, request.threads, cosines)
-            rows = view.snapshot.rows(request.mask)
-            values = [
-                _native.list_distances(query, *documents, cosines[place : place + 1], rows)
-                for place, query in enumerate(asked)
-            ]
-        return request.ranked(rows, np.stack(values))
+    return request.ranked(rows, np.stack(values))
 
 
-def _cosine(masses: Float32Array, shares: _Shares) -> _native.CosineShare:
-    """What the cosine distance adds to that of a query, of whose words these are the masses."""
+def _cosine(masses: Float32Array, moved: float, unshared: float) -> _native.CosineShare:
+    """What cosine adds to the distances of a query with these masses, given the shares of Rel-RWMD and of cosine."""
     whole = masses.astype(np.float64)
     unit = (whole / np.sqrt(np.cumsum(whole * whole)[-1])).astype(np.float32)
-    return _native.CosineShare(unit, shares.moved, shares.unshared, lists.COSINE_LOST)
+    return _native.CosineShare(unit, moved, unshared, lists.COSINE_LOST)
 
 
 def touched(

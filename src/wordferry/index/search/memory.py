@@ -148,21 +148,14 @@ def whole(view: View, distance: Distance, overlap: str) -> Prepared:
     return view.kept(None, ("whole", distance.name, overlap), lambda: Prepared(view, distance, overlap))
 
 
-class Scan:
-    """Every document, prepared in memory: what serves every distance."""
-
-    together = None
-
-    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
-        return True
-
-    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        live = view.snapshot.rows(view.snapshot.alive)
-        prepared = whole(view, request.distance, request.overlap)
-        problem = prepared.problem(queries, request.threads, request.device)
-        near = nearest(problem, min(request.k, len(live)), None if request.mask is None else request.mask[live])
-        counts = {"postings": 0, "evaluated": len(live) * len(queries)}
-        return replace(near.renumbered(live).resized(request.k), counts=counts)
+def scan(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+    """The k nearest rows to each query, by comparing with every document, prepared in memory: for every distance."""
+    live = view.snapshot.rows(view.snapshot.alive)
+    prepared = whole(view, request.distance, request.overlap)
+    problem = prepared.problem(queries, request.threads, request.device)
+    near = nearest(problem, min(request.k, len(live)), None if request.mask is None else request.mask[live])
+    counts = {"postings": 0, "evaluated": len(live) * len(queries)}
+    return replace(near.renumbered(live).resized(request.k), counts=counts)
 
 
 def on_device(view: View, queries: Sequence[QueryWords], request: Request) -> bool:

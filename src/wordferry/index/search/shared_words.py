@@ -15,7 +15,7 @@ import numpy as np
 
 from wordferry.base.arrays import Int64Array, Neighbors
 from wordferry.base.runtime import check_cancelled
-from wordferry.compare.problem import Distance, Shared
+from wordferry.compare.problem import Shared
 from wordferry.index.search import lists, memory
 from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
@@ -30,33 +30,29 @@ _SCALES = (1e-15, 1e15)
 """A query is compared with everything, too, where words weigh less or more: float32 could not hold their sums."""
 
 
-class SharedWords:
-    """Candidates from the lists, compared together for many queries."""
+TOGETHER = 64
+"""Documents are prepared once for the candidates of so many queries."""
 
-    together = 64
-    """Documents are prepared once for the candidates of so many queries."""
 
-    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
-        return distance.shared is not None
-
-    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        kind = request.distance.shared
-        assert kind is not None
-        visited, rows = 0, [np.zeros(0, np.int64)]
-        if request.k >= view.snapshot.count(request.mask):
-            rows = [view.snapshot.rows(request.mask)]
-        else:
-            for words in queries:
-                check_cancelled()
-                some, seen = _candidates(view, words, kind, request)
-                rows.append(some)
-                visited += seen
-        every, blocks = rows[0] if len(rows) == 1 else np.unique(np.concatenate(rows)), []
-        for start in range(0, len(every), _ROWS):
+def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+    """The k nearest rows to each query: candidates from the lists, compared together for many queries."""
+    kind = request.distance.shared
+    assert kind is not None
+    visited, rows = 0, [np.zeros(0, np.int64)]
+    if request.k >= view.snapshot.count(request.mask):
+        rows = [view.snapshot.rows(request.mask)]
+    else:
+        for words in queries:
             check_cancelled()
-            blocks.append(memory.compared(view, queries, request, every[start : start + _ROWS]))
-        near = Neighbors.merge(blocks, min(request.k, len(every))).resized(request.k)
-        return replace(near, counts={"postings": visited, "evaluated": len(every) * len(queries)})
+            some, seen = _candidates(view, words, kind, request)
+            rows.append(some)
+            visited += seen
+    every, blocks = rows[0] if len(rows) == 1 else np.unique(np.concatenate(rows)), []
+    for start in range(0, len(every), _ROWS):
+        check_cancelled()
+        blocks.append(memory.compared(view, queries, request, every[start : start + _ROWS]))
+    near = Neighbors.merge(blocks, min(request.k, len(every))).resized(request.k)
+    return replace(near, counts={"postings": visited, "evaluated": len(every) * len(queries)})
 
 
 def _candidates(view: View, words: QueryWords, kind: Shared, request: Request) -> tuple[Int64Array, int]:

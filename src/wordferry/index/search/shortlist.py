@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, Neighbors
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.problem import Distance
 from wordferry.index.search import lists, memory
@@ -45,47 +43,55 @@ _FIRST = 64
 """Documents with the lowest bounds that are compared at least, to learn how near the k-th is."""
 _SLACK = 5e-5
 """How far kernels in float32 may be off, relative to the largest cost: more than twice what their tests allow."""
+Among = Callable[[Int64Array], Neighbors]
+"""The nearest of some rows, ascending."""
 
 
-class Bounds(NamedTuple):
-    """What each document is away from a query at least."""
+def can_find(view: View, distance: Distance) -> bool:
+    """Whether lists bound a distance, and are worth the trouble."""
+    if distance.family not in (*TRUE, *RELATED) or len(view.snapshot.numbers) < _LEAST:
+        return False
+    stored = view.snapshot.graph is not None and view.snapshot.graph["epoch"] == view.snapshot.epoch
+    graph = view.graph if distance.needs_related or stored else None  # it must hold every word's true nearest
+    return graph is not None and graph.record.method == "exact" and not np.isnan(graph.c_max)
 
-    values: Float32Array
-    visited: int
-    """Entries of lists."""
-    largest: float
-    """The largest cost of moving a word, to which rounding is relative."""
 
-
-class Shortlist:
-    """Query by query, comparing with what the lists do not rule out."""
-
-    together = 1
-
-    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
-        if distance.family not in (*TRUE, *RELATED) or len(view.snapshot.numbers) < _LEAST:
-            return False
-        stored = view.snapshot.graph is not None and view.snapshot.graph["epoch"] == view.snapshot.epoch
-        graph = view.graph if distance.needs_related or stored else None  # it must hold every word's true nearest
-        return graph is not None and graph.record.method == "exact" and not np.isnan(graph.c_max)
-
-    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-        (words,), true = queries, request.distance.family in TRUE
-        bounds = (_by_true_costs if true else _by_related_costs)(view, words, request.overlap)
+def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+    """The k nearest rows to a query, by comparing with what the lists do not rule out."""
+    (words,), costs, overlap, dear = queries, view.costs, request.overlap, False
+    if request.distance.family in TRUE:
+        values, visited = _by_true_costs(view, words, overlap)
+        largest = max(2 * costs.longest_vector, view.far)
         # Bounds from all words of all documents cost less than they save, but not for few problems that are solved.
-        pays = true and (not request.distance.transport or len(bounds.values) >= _SMALL)
-        tightened = partial(_walked, view, words) if pays else None
-        found = _nearest(view, bounds, request, partial(memory.compared, view, queries, request), tightened)
-        return memory.Scan().nearest(view, queries, request) if found is None else found
+        dear = not request.distance.transport or len(values) >= _SMALL
+    else:
+        largest = costs.c_max
+        values, visited = lists.bounds(view, lists.touched(view, words, overlap, largest), largest, 1)
+    slack = _SLACK * largest * (1 + view.longest / 400)  # relative to the largest cost of moving a word
+    among = partial(memory.compared, view, queries, request)
+    near = _near(view, values, slack, request, among)
+    if dear and np.count_nonzero(near) * _DEAR > len(values):
+        values = _walked(view, words, values, near)
+        near = _near(view, values, slack, request, among)
+    rows = np.flatnonzero(near)
+    if len(rows) * _SHARE > len(values) and len(values) <= _WHOLE:
+        return memory.scan(view, queries, request)
+    rows = rows[np.argsort(values[rows], kind="stable")]
+    found, evaluated = _ascending(rows, values, slack, request.k, among)
+    return replace(found.resized(request.k), counts={"postings": visited, "evaluated": evaluated})
 
 
-def _by_related_costs(view: View, words: QueryWords, overlap: str) -> Bounds:
-    c_max = view.costs.c_max
-    values, visited = lists.bounds(view, lists.touched(view, words, overlap, c_max), c_max, 1)
-    return Bounds(values, visited, c_max)
+def _near(view: View, values: Float32Array, slack: float, request: Request, among: Among) -> BoolArray:
+    """Which rows may be among the k nearest, by what they are away at least: those with the lowest are compared."""
+    allowed = view.snapshot.count(request.mask)
+    heap = Nearest(1, min(max(4 * request.k, _FIRST), allowed))
+    heap.offer(0, values[None, :], 0, request.mask, 1)
+    first = among(np.sort(heap.finish(1)[0][0]))
+    near: BoolArray = values <= float(first.distances[0, : min(request.k, allowed)].max()) + slack
+    return near if request.mask is None else near & request.mask
 
 
-def _by_true_costs(view: View, words: QueryWords, overlap: str) -> Bounds:
+def _by_true_costs(view: View, words: QueryWords, overlap: str) -> tuple[Float32Array, int]:
     """Bounds from what related words cost, and from how near the r-th neighbour of any other word is."""
 
     def made() -> Float32Array:
@@ -99,10 +105,10 @@ def _by_true_costs(view: View, words: QueryWords, overlap: str) -> Bounds:
         return _means(view, part, view.weights.per_word * reach)
 
     means = [view.kept(part, "reach", partial(mean_reach, part)) for part in view.snapshot.parts]
-    return Bounds(values + np.concatenate(means), visited, max(2 * view.costs.longest_vector, view.far))
+    return values + np.concatenate(means), visited
 
 
-def _means(view: View, part: Part, weighed: Float64Array, mask: npt.NDArray[np.bool_] | None = None) -> Float32Array:
+def _means(view: View, part: Part, weighed: Float64Array, mask: BoolArray | None = None) -> Float32Array:
     """What the words of each document of a part cost on the average, given the weight of each times its cost."""
     documents = view.documents(part)
     sums = view.weights.sums(part, weighed, mask=mask)
@@ -110,7 +116,7 @@ def _means(view: View, part: Part, weighed: Float64Array, mask: npt.NDArray[np.b
     return found.astype(np.float32)
 
 
-def _walked(view: View, words: QueryWords, bounds: Bounds, near: npt.NDArray[np.bool_]) -> Bounds:
+def _walked(view: View, words: QueryWords, bounds: Float32Array, near: BoolArray) -> Float32Array:
     """Bounds from what every word costs at least, not only the related ones: all documents ``near`` are walked."""
     terms, known = view.snapshot.terms, words.with_vectors
     least = view.costs.least_costs(words.vectors[:known]).astype(np.float64)
@@ -121,42 +127,10 @@ def _walked(view: View, words: QueryWords, bounds: Bounds, near: npt.NDArray[np.
         least[others[others < terms.size]] = 0
     least *= view.weights.per_word
     values = [_means(view, part, least, near[part.span]) for part in view.snapshot.parts]
-    return bounds._replace(values=np.maximum(bounds.values, np.concatenate(values)))
+    return np.maximum(bounds, np.concatenate(values))
 
 
-def _nearest(
-    view: View,
-    bounds: Bounds,
-    request: Request,
-    among: Callable[[Int64Array], Neighbors],
-    tightened: Callable[[Bounds, npt.NDArray[np.bool_]], Bounds] | None,
-) -> Neighbors | None:
-    """The k nearest rows; None when it pays to prepare all documents. ``among`` gives those of some rows, ascending.
-
-    ``tightened`` makes better bounds of some rows at a higher price, which is paid where the first ones do not do.
-    """
-    values, k = bounds.values, request.k
-    allowed = view.snapshot.count(request.mask)
-    heap = Nearest(1, min(max(4 * k, _FIRST), allowed))
-    heap.offer(0, values[None, :], 0, request.mask, 1)
-    first = among(np.sort(heap.finish(1)[0][0]))
-    slack = _SLACK * bounds.largest * (1 + view.longest / 400)
-    near = values <= float(first.distances[0, : min(k, allowed)].max()) + slack
-    if request.mask is not None:
-        near &= request.mask
-    rows = np.flatnonzero(near)
-    if len(rows) * (_SHARE if tightened is None else _DEAR) > len(values):
-        if tightened is not None:
-            return _nearest(view, tightened(bounds, near), request, among, None)
-        if len(values) <= _WHOLE:
-            return None
-    found, evaluated = _ascending(rows[np.argsort(values[rows], kind="stable")], values, slack, k, among)
-    return replace(found.resized(k), counts={"postings": bounds.visited, "evaluated": evaluated})
-
-
-def _ascending(
-    rows: Int64Array, values: Float32Array, slack: float, k: int, among: Callable[[Int64Array], Neighbors]
-) -> tuple[Neighbors, int]:
+def _ascending(rows: Int64Array, values: Float32Array, slack: float, k: int, among: Among) -> tuple[Neighbors, int]:
     """The nearest of some rows, given in ascending order of their bounds, and how many of them were compared.
 
     No more than a block of them is prepared at a time, until a bound is above the k-th distance.

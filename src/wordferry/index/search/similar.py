@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,50 +10,53 @@ import numpy as np
 from wordferry.base.arrays import Neighbors
 from wordferry.base.runtime import check_cancelled, progress_for, thread_count
 from wordferry.compare.measure import Measure
-from wordferry.index.search import memory
-from wordferry.index.search.centroids import Centroids
-from wordferry.index.search.lists import RelatedLists
+from wordferry.compare.problem import Distance
+from wordferry.index.search import centroids, lists, memory, shared_words, shortlist
 from wordferry.index.search.requests import Ask
-from wordferry.index.search.shared_words import SharedWords
-from wordferry.index.search.shortlist import Shortlist
 from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import OpenState
+from wordferry.kernels.lists import PANEL
 from wordferry.texts.bow import LookedUp
 
-Strategy = SharedWords | Centroids | RelatedLists | Shortlist | memory.Scan
-"""One way to find the nearest documents of a state; all ways give the same answer.
-
-``applies`` says whether it can answer by a distance, ``nearest`` gives the k nearest rows to each query by (distance,
-row), and ``together`` is how many queries it takes at a time, none of them without words; None is all, whatever they
-have."""
-STRATEGIES: tuple[Strategy, ...] = (SharedWords(), Centroids(), RelatedLists(), Shortlist(), memory.Scan())
-"""In the order in which they are asked: the cheapest first."""
 _MANY = 32
 """Queries that are worth comparing with every document on a GPU, where one is to be used."""
 
 
+def _strategy(
+    view: View, distance: Distance, overlap: str
+) -> tuple[Callable[[View, Sequence[QueryWords], Request], Neighbors], int]:
+    """The cheapest way to find the nearest documents by a distance - all ways give the same answer - and its panel.
+
+    That is how many queries it takes at a time, none of them without words; 0 is all, whatever they have.
+    """
+    if distance.costs <= {"euclidean"}:  # stored costs are distances of vectors; others are computed in memory
+        if distance.shared is not None:
+            return shared_words.nearest, shared_words.TOGETHER
+        if distance.by_centroids:
+            return centroids.nearest, 1
+        if lists.can_find(view, distance, overlap):
+            return lists.nearest, PANEL
+        if shortlist.can_find(view, distance):
+            return shortlist.nearest, 1
+    return memory.scan, 0
+
+
 def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
-    """The k nearest rows to each query, by the first strategy that applies."""
-    distance, overlap = request.distance, request.overlap
-
-    def able() -> Strategy:
-        # Stored costs are distances of vectors, so that other costs are computed in memory.
-        some = STRATEGIES if distance.costs <= {"euclidean"} else STRATEGIES[-1:]
-        return next(one for one in some if one.applies(view, distance, overlap))
-
-    on_device = len(queries) >= _MANY and memory.on_device(view, queries, request)
-    chosen = STRATEGIES[-1] if on_device else view.kept(None, ("strategy", distance, overlap), able)
-    order, together = list(range(len(queries))), chosen.together or len(queries)
-    full = len(queries)
-    if chosen.together is not None:
+    """The k nearest rows to each query, in the cheapest way."""
+    key = "strategy", request.distance, request.overlap
+    find, together = view.kept(None, key, lambda: _strategy(view, request.distance, request.overlap))
+    if len(queries) >= _MANY and memory.on_device(view, queries, request):
+        find, together = memory.scan, 0
+    order, full = list(range(len(queries))), len(queries)
+    if together:
         order.sort(key=lambda number: len(queries[number]) == 0)  # those without words come last
         full = sum(len(words) > 0 for words in queries)
-    found = []
-    for start in range(0, full, together):
+    found, step = [], together or full
+    for start in range(0, full, step):
         check_cancelled()
-        end = min(start + together, full)
-        found.append(chosen.nearest(view, [queries[number] for number in order[start:end]], request))
+        end = min(start + step, full)
+        found.append(find(view, [queries[number] for number in order[start:end]], request))
         if request.progress is not None:
             request.progress(end, len(queries))
     found += [_nearest_to_nothing(view, request) for _ in range(full, len(queries))]
@@ -104,7 +107,7 @@ def _reranked(view: View, queries: Sequence[QueryWords], near: Neighbors, ask: A
         if whole:
             mask = np.zeros(len(view.snapshot.numbers), dtype=bool)
             mask[rows] = True
-            found.append(STRATEGIES[-1].nearest(view, [words], replace(request, mask=mask)))
+            found.append(memory.scan(view, [words], replace(request, mask=mask)))
         else:
             found.append(memory.compared(view, [words], request, rows).resized(k))
     rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))

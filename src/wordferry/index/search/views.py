@@ -122,17 +122,15 @@ class View:
     def natives(self, *, blended: bool) -> tuple[list[WeighedDocuments], _native.WordWeights]:
         """All documents, with the norms that bounds of a share of cosine need where ``blended``, and the weights."""
 
-        def made() -> list[WeighedDocuments]:
-            return [self._bounded(part, blended=blended) for part in self.snapshot.parts]
+        def made(part: Part) -> WeighedDocuments:
+            least = self._least(part)
+            if least is not None:
+                return self._weighed(part, least[0], np.zeros(0), least[1])
+            own = self.documents(part)
+            return self._weighed(part, own.short, own.sums, self.norms(part)) if blended else own.native
 
-        return self.kept(None, ("natives", blended), made), self.weights.native
-
-    def _bounded(self, part: Part, *, blended: bool) -> WeighedDocuments:
-        least = self._least(part)
-        if least is not None:
-            return self._weighed(part, least[0], np.zeros(0), least[1])
-        documents = self.documents(part)
-        return self._weighed(part, documents.short, documents.sums, self.norms(part)) if blended else documents.native
+        every = self.kept(None, ("natives", blended), lambda: [made(part) for part in self.snapshot.parts])
+        return every, self.weights.native
 
     def _least(self, part: Part) -> tuple[Float32Array, Float32Array] | None:
         """What documents and their norms weigh at least, by stored weights of this state or an earlier one."""
