@@ -150,8 +150,8 @@ def test_stored_lists() -> None:
     ready = [word_kernels.WordDocuments(stored, lengths)]
     numbers, ones = np.arange(len(some), dtype=np.int32), np.ones(len(some))
     query = word_kernels.FormQuery(numbers, some, ones.astype("u1"), ones, 0.5, 1.0, 0.1)
-    heard("word search in posting lists", lambda: word_kernels.best(ready, query, 10, None))
-    heard("all of them", lambda: word_kernels.best(ready, query, 1_000_000, None))
+    heard("word search in posting lists", lambda: word_kernels.best(ready, query, None, 10))
+    heard("all of them", lambda: word_kernels.best(ready, query, None, 1_000_000))
 
 
 def test_panels_of_queries() -> None:

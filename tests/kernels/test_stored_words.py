@@ -88,10 +88,8 @@ def check(seed: int, sizes: list[int], slots: int, forms: int, most: int, k: int
     made = [bags(rng, rows, most) for rows in sizes]
     asked = query(rng, slots, forms)
     allowed = rng.random(sum(sizes)) < rng.choice([0.02, 0.9]) if mask else None
-    found = kernels.best([part_of(one) for one in made], FormQuery(*asked, *constants), k, allowed)
-    assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked(
-        plain(made, asked, constants), k, allowed
-    )
+    rows, scores, *_ = kernels.best([part_of(one) for one in made], FormQuery(*asked, *constants), allowed, k)
+    assert list(zip(rows.tolist(), scores.tolist(), strict=True)) == ranked(plain(made, asked, constants), k, allowed)
 
 
 constants = st.tuples(st.sampled_from([0.0, 0.3, 0.6, 1.0]), st.floats(0, 3), st.floats(0, 0.3))
@@ -127,9 +125,9 @@ def test_bounds_far_from_the_scores_lose_nothing() -> None:
     own = (np.arange(rows + 1, dtype=np.int64), np.zeros(rows, np.uint16), counts)
     asked = QueryForms(np.zeros(1, np.int32), np.zeros(1, np.int32), np.ones(1, np.uint8), np.ones(1))
     for k in (10, 390, 410, 2000):
-        found = kernels.best([part_of(own)], FormQuery(*asked, 0.5, 20.0, 0.0), k, None)
-        scores = plain([own], asked, (0.5, 20.0, 0.0))
-        assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked(scores, k, None)
+        rows, scores, *_ = kernels.best([part_of(own)], FormQuery(*asked, 0.5, 20.0, 0.0), None, k)
+        every = plain([own], asked, (0.5, 20.0, 0.0))
+        assert list(zip(rows.tolist(), scores.tolist(), strict=True)) == ranked(every, k, None)
 
 
 @settings(max_examples=40, deadline=None)
@@ -187,7 +185,7 @@ def test_arrays_that_lead_outside_are_refused(where: str) -> None:
     every, ones = np.arange(WORDS, dtype=np.int32), np.ones(WORDS, np.uint8)
     asked = FormQuery(0 * every, every, ones, np.ones(1), 0.5, 1.0, 0.1)
     with pytest.raises(ValueError, match="outside"):
-        kernels.best([broken(where)], asked, DAMAGED, None)
+        kernels.best([broken(where)], asked, None, DAMAGED)
 
 
 @pytest.mark.parametrize("where", ["blocks", "starts", "bit_blocks"])

@@ -108,21 +108,17 @@ class WordSearch:
         self.encoder: Encoder | None = None if encoder is None else find_encoder(encoder)
         stems = stemmer(language)
         texts: Iterable[Text] = (document_text(one, f"Document {n}") for n, one in enumerate(documents))
-        if self.encoder is not None or vectors is not None:
+        if vectors is not None:
             texts = list(texts)
-            vectors = self._vectors(texts, vectors, progress)
+            vectors = rows_of(vectors, len(texts), None if self.encoder is None else self.encoder.dimension)
+        elif self.encoder is not None:
+            texts = list(texts)
+            vectors = self.encoder.encode([text_of(one) for one in texts], progress_for(progress, "encoding"))
         rows, forms = counted((marked_words(text, self.tokenizer) for text in texts), stems)
         self.collection = Ranker([part_of(rows, forms, vectors)], forms, forms.groups)
 
     def __len__(self) -> int:
         return len(self.collection)
-
-    def _vectors(self, documents: Sequence[Text], given: Any, progress: ShowProgress) -> Any:
-        """The vector of each document, given or encoded."""
-        if given is not None:
-            return rows_of(given, len(documents), None if self.encoder is None else self.encoder.dimension)
-        assert self.encoder is not None
-        return self.encoder.encode([text_of(one) for one in documents], progress_for(progress, "encoding"))
 
     def search(
         self, query: Text, k: int = 10, *, allowed: BoolArray | None = None, vector: Any = None, **constants: Any

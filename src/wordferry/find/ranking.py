@@ -332,14 +332,13 @@ class Ranker:
         by_meaning = vector is not None and settings.meaning != 0
         wanted = min(settings.wanted(k, by_meaning=by_meaning), max(len(self), 1))
         asked = self._asked(query, settings)
-        best = kernels.best(self._natives, asked, wanted, mask)
-        looked = (best.visited, best.evaluated)
+        found, scores, *looked = kernels.best(self._natives, asked, mask, wanted)
         if vector is None or not by_meaning:
-            return Candidates(best.rows, best.scores, None, None, *looked)
+            return Candidates(found, scores, None, None, *looked)
         near = self.nearest(vector, wanted, (self.alive, mask))
-        more = np.setdiff1d(near.rows, best.rows)
-        rows = np.concatenate([best.rows, more])
-        words = np.concatenate([best.scores, kernels.scores(self._natives, asked, more)])
+        more = np.setdiff1d(near.rows, found)
+        rows = np.concatenate([found, more])
+        words = np.concatenate([scores, kernels.scores(self._natives, asked, more)])
         return Candidates(rows, words, self.cosines(vector, rows), near.sums, *looked)
 
     def _asked(self, query: Sequence[QueryWord], settings: Settings) -> FormQuery:

@@ -1,4 +1,7 @@
-"""The one typed door to the C++ kernels: same names as there, arrays only, no decisions."""
+"""The one typed door to the C++ kernels: same names as there, arrays only, no decisions.
+
+What has no text here is told by the kernels themselves: ``help`` and the stub ``_native.pyi`` show it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,11 @@ them; False when the line holds anything else, or what only ``float`` takes for 
 product_error = _native.product_error
 """How far |x|^2 + |y|^2 - 2xy in float32 can be from the squared distance, relative to |x|^2 + |y|^2, by dimensions."""
 union_graph = _native.union_graph
-"""``union_graph(own, distances)``: indptr, indices and data of the graph of i and j where either lists the other."""
+rank_candidates = _native.rank_candidates
+pair_distances = _native.pair_distances
+nearest_centroids = _native.nearest_centroids
+Candidates = _native.Candidates
+Joining = _native.Joining
 
 
 class Points:
@@ -29,25 +36,10 @@ class Points:
         self.native = _native.Points(np.ascontiguousarray(vectors), np.ascontiguousarray(norms))
 
 
-Candidates = _native.Candidates
-"""Per word, what can still be among its r nearest: ``Candidates(words, r)``."""
-Joining = _native.Joining
-"""New words compared with all others, and which lists and rows of the graph change with them."""
-
-
 select_tile = _native.select_tile
 """``select_tile(products, row_ids, column_ids, mirror, overlapping, points.native, candidates)``: select from a tile of
 inner products; returns the sum of its distances (0 for ``overlapping`` tiles). With ``mirror`` the columns' words
 receive the rows' words too. ``overlapping`` tiles may show a pair that another tile has shown before."""
-rank_candidates = _native.rank_candidates
-"""``rank_candidates(points.native, candidates, words, threads)``: own neighbours of some words by (true distance, id),
-and these distances, with -1 and inf where there are fewer than r."""
-pair_distances = _native.pair_distances
-"""``pair_distances(a, b, rows, columns, threads)``: true distances between ``a[rows]`` and ``b[columns]``, from
-differences in float64."""
-nearest_centroids = _native.nearest_centroids
-"""``nearest_centroids(products, half_norms, count)``: the ``count`` nearest centroids of each row, nearest first, from
-inner products and half squared norms."""
 _END = b"\xff"
 """After every word: a byte that no UTF-8 text holds."""
 

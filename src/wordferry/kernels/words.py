@@ -20,33 +20,16 @@ class Saturation(NamedTuple):
     slope: float
 
 
-class BestRows(NamedTuple):
-    """The best rows by (score descending, row ascending), and how much was looked at."""
-
-    rows: Int64Array
-    scores: Float64Array
-    visited: int
-    """Entries of lists."""
-    evaluated: int
-    """Documents whose score was computed."""
-
-
 FormQuery = _native.FormQuery
 """``FormQuery(slots, words, is_exact, factors, *saturation)``: the forms of the words of a query, those of one word
 after the other. ``slots`` say which word of the query, ``is_exact`` is 1 for the very form that was asked for, and
 ``factors`` has for each word of the query its part that no document changes."""
 WordDocuments = _native.WordDocuments
 """Stored documents with the tokens of each: ``WordDocuments(stored, lengths)``."""
-
-
-def best(parts: Sequence[WordDocuments], query: FormQuery, k: int, allowed: BoolArray | None) -> BestRows:
-    """The best k rows of all parts with a score above 0.
-
-    ValueError when lists or bags lead outside of themselves, which only damaged ones do.
-    """
-    return BestRows(*_native.best_by_words(parts, query, allowed, k))
-
-
+best = _native.best_by_words
+"""``best(parts, query, allowed, k)``: the best k rows with a score above 0 by (score descending, row ascending), their
+scores, how many entries of lists were visited, and how many documents were evaluated. ValueError when lists or bags
+lead outside of themselves, which only damaged ones do."""
 scores = _native.scores_by_words
 """``scores(parts, query, rows)``: the score of each of some rows, to the bit what :func:`best` says; 0 where a row has
 no word of the query."""

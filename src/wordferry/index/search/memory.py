@@ -104,20 +104,20 @@ class Prepared:
         bags, self._frame = _bags(view, distance, view.snapshot.rows(view.snapshot.alive), (), self._apart)
         self.bags = replace(bags, rows=np.arange(len(bags)))
 
-    def problem(self, queries: Sequence[QueryWords], threads: int | None, device: str | None = None) -> Problem:
+    def problem(self, queries: Sequence[QueryWords], threads: int | None) -> Problem:
         """The problem of queries against the documents; words that are new to these are put behind theirs."""
         rows, vectors = _rows_of(queries)
         apart = np.union1d(self._apart, rows.words[vectors < 0])
         matrix, spelled = _matrix(self._weights, rows, vectors, (len(self._words), apart)), _Spelled(self._words, apart)
         frame = self._frame.extended(words_of(matrix), matrix.shape[1], spelled)  # type: ignore[arg-type]
-        return self._against(Bags.of(matrix, np.arange(len(queries)), frame, None, "X"), frame, threads, device)
+        return self._against(Bags.of(matrix, np.arange(len(queries)), frame, None, "X"), frame, threads)
 
     def among_themselves(self, threads: int | None) -> Problem:
         """The problem of the documents against each other; nothing is prepared again."""
         return self._against(self.bags, self._frame, threads)
 
-    def _against(self, x: Bags, frame: Frame, threads: int | None, device: str | None = None) -> Problem:
-        how = Running(thread_count(threads), None, device_name(device))
+    def _against(self, x: Bags, frame: Frame, threads: int | None) -> Problem:
+        how = Running(thread_count(threads), None, device_name())
         return Problem(self.distance, self.overlap, "both", x, self.bags, frame.priced(self.distance.cost), how)
 
 
@@ -138,7 +138,7 @@ def compared(view: View, queries: Sequence[QueryWords], request: Request, rows: 
     """The nearest of some rows, ascending, to each query."""
     bags, frame = _bags(view, request.distance, rows, queries)
     x, y, distance = bags.slice(len(rows), len(bags)), bags.slice(0, len(rows)), request.distance
-    how = Running(request.threads, None, device_name(request.device))
+    how = Running(request.threads, None, device_name())
     problem = Problem(distance, request.overlap, "both", x, y, frame.priced(distance.cost), how)
     return nearest(problem, min(request.k, len(rows)))
 
@@ -151,8 +151,7 @@ def whole(view: View, distance: Distance, overlap: str) -> Prepared:
 def scan(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
     """The k nearest rows to each query, by comparing with every document, prepared in memory: for every distance."""
     live = view.snapshot.rows(view.snapshot.alive)
-    prepared = whole(view, request.distance, request.overlap)
-    problem = prepared.problem(queries, request.threads, request.device)
+    problem = whole(view, request.distance, request.overlap).problem(queries, request.threads)
     near = nearest(problem, min(request.k, len(live)), None if request.mask is None else request.mask[live])
     counts = {"postings": 0, "evaluated": len(live) * len(queries)}
     return replace(near.renumbered(live).resized(request.k), counts=counts)
@@ -160,9 +159,9 @@ def scan(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbo
 
 def on_device(view: View, queries: Sequence[QueryWords], request: Request) -> bool:
     """Whether a GPU is to be used, and has a method for the distance."""
-    if not Running(1, None, device_name(request.device)).on_device:
+    if not Running(1, None, device_name()).on_device:
         return False
-    problem = whole(view, request.distance, request.overlap).problem(queries[:1], request.threads, request.device)
+    problem = whole(view, request.distance, request.overlap).problem(queries[:1], request.threads)
     return any(method.device for method in problem.methods)
 
 

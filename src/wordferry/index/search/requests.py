@@ -81,8 +81,6 @@ class Ask:
     progress: ShowProgress = None
     vectors: Sequence[CodedQuery] | None = None
     """One for each query, where meaning counts."""
-    device: str | None = None
-    """Where many queries are compared; None is what ``WORDFERRY_DEVICE`` says."""
 
     @classmethod
     def check(

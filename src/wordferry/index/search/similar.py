@@ -88,7 +88,6 @@ def similar(
         state.allowed(ask.condition, ask.without),
         thread_count(ask.threads),
         None if ask.progress is None else progress_for(ask.progress, "searching"),
-        ask.device,
     )
     near = nearest(view, queries, request)
     return (near if ask.rerank is None else _reranked(view, queries, near, ask, request)), queries

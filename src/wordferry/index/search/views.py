@@ -56,7 +56,6 @@ class Request:
     """Rows that may be found; None for all."""
     threads: int
     progress: Progress | None = None
-    device: str | None = None
 
     def ranked(self, rows: Int64Array, distances: Float32Array, evaluated: int | None = None) -> Neighbors:
         """Rows and their distances to each query by (distance, row), -1 and infinity where there are fewer than k."""
@@ -101,7 +100,7 @@ class View:
         def made() -> DocumentWeights:
             sums = self.weights.sums(part)
             short = sums.astype(np.float32)
-            return DocumentWeights(sums, short, self._weighed(part, short, sums, None))
+            return DocumentWeights(sums, short, self._weighed(part, short, sums, np.zeros(0, np.float32)))
 
         return self.kept(part, "documents", made)
 
@@ -112,12 +111,9 @@ class View:
             return stored.documents[part.key[1]][1]
         return self.kept(part, "norms", lambda: np.sqrt(self.weights.sums(part, squared=True)).astype(np.float32))
 
-    def _weighed(
-        self, part: Part, totals: Float32Array, exact: Float64Array, norms: Float32Array | None
-    ) -> WeighedDocuments:
+    def _weighed(self, part: Part, totals: Float32Array, exact: Float64Array, norms: Float32Array) -> WeighedDocuments:
         longest, repeats = float(part.rows.lengths.max(initial=0)), self.weights.repeats(part)
-        lengths = np.zeros(0, np.float32) if norms is None else norms
-        return WeighedDocuments(part.rows.stored, totals, exact, lengths, longest, repeats)
+        return WeighedDocuments(part.rows.stored, totals, exact, norms, longest, repeats)
 
     def natives(self, *, blended: bool) -> tuple[list[WeighedDocuments], _native.WordWeights]:
         """All documents, with the norms that bounds of a share of cosine need where ``blended``, and the weights."""
