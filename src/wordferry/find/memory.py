@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -22,6 +22,7 @@ from wordferry.find.ranking import DocumentsPart, FormPlace, Ranker, Ranking, st
 from wordferry.find.settings import Settings
 from wordferry.find.stems import Stemmer, stemmer
 from wordferry.kernels.lists import StoredDocuments, build
+from wordferry.kernels.native import WordCounter
 from wordferry.kernels.words import WordDocuments
 from wordferry.texts.records import document_text
 from wordferry.texts.stop_marks import is_marked, marked_words, query_words
@@ -29,7 +30,7 @@ from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer, as_tokenizer
 
 Text = str | Sequence[str]
-_CHECK_EVERY = 1024
+_CHUNK = 1024
 
 
 @dataclass(frozen=True)
@@ -157,12 +158,12 @@ class Forms:
     def __init__(self, stems: Stemmer, words: Sequence[str]) -> None:
         self._words, self._numbers = words, {word: number for number, word in enumerate(words)}
         self._stems, self._mutex = stems, Lock()
-        groups = _numbering()
-        self.group_of: Int32Array = np.array([groups[stem] for stem in stems(words)], dtype=np.int32)
+        made = stems(words)
+        self._groups = {stem: group for group, stem in enumerate(dict.fromkeys(made))}
+        self.group_of: Int32Array = np.array([self._groups[stem] for stem in made], dtype=np.int32)
         """The stem of every word, by its number."""
         self.stop: Int64Array = np.flatnonzero([is_marked(word) for word in words]).astype(np.int64)
         """The stop words."""
-        self._groups = dict(groups)
         self._order = np.argsort(self.group_of, kind="stable").astype(np.int32)
         self._ends = np.cumsum(np.bincount(self.group_of, minlength=self.groups))
 
@@ -189,26 +190,17 @@ class Forms:
         return self._order[self._ends[group - 1] if group else 0 : self._ends[group]]
 
 
-def _numbering() -> defaultdict[str, int]:
-    """Numbers what it is asked for, in the order in which it comes."""
-    numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__
-    return numbers
-
-
 def counted(documents: Iterable[Sequence[str]], stems: Stemmer) -> tuple[Counts, Forms]:
     """Documents, given by their words, as bags; and their words, numbered in the order in which they come."""
-    numbers, indptr, words, counts = _numbering(), [0], [], []
-    for number, tokens in enumerate(documents):
-        if number % _CHECK_EVERY == 0:
-            check_cancelled()
-        bag = Counter(numbers[token] for token in tokens)
-        own = sorted(bag)
-        words += own
-        counts += [bag[word] for word in own]
-        indptr.append(len(words))
-    rows = Counts(np.array(indptr, np.int64), np.array(words, np.int32), np.array(counts, np.int32))
-    return rows, Forms(stems, list(numbers))
+    source, words, bags = iter(documents), list[str](), list[Counts]()
+    counter = WordCounter({}, (), lowercase=False, min_length=1)
+    while chunk := list(islice(source, _CHUNK)):
+        check_cancelled()
+        found = counter.count(chunk, len(words), 1)
+        counter.add({word: number for number, word in enumerate(found.new_words, len(words))})
+        words += found.new_words
+        bags.append(Counts(found.indptr, found.codes, found.counts))
+    return Counts.join(bags), Forms(stems, words)
 
 
 def part_of(rows: Counts, forms: Forms, vectors: Float32Array | None = None) -> DocumentsPart:

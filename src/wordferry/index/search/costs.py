@@ -98,9 +98,6 @@ class WordCosts:
         Words without a vector are at 0.
         """
         least = np.zeros(self._terms.size, dtype=np.float32)
-        if not len(vectors):
-            least[self._terms.numbers] = np.inf
-            return least
         nearest = np.full(len(self._terms), np.inf, dtype=np.float32)
         error = np.float32(2 * native.product_error(self._embeddings.dimensions))
         for start in range(0, len(vectors), _TOGETHER):

@@ -155,21 +155,19 @@ def fit_weights(
     scheme: str, keeps: bool, snapshot: Snapshot, embeddings: Embeddings, together: CollectionStatistics | None
 ) -> WordWeights:
     """A scheme fitted on the living documents, or on those of all shards together."""
-    terms, documents, tokens = snapshot.terms, snapshot.documents, 0.0
-    saved = snapshot.weights
+    terms, saved = snapshot.terms, snapshot.weights
+    documents = snapshot.documents if together is None else together.documents
     if saved is not None and together is None and saved.is_of(snapshot.state) and is_stored(saved, scheme, keeps):
         known = Weighting(scheme, saved.weights, saved.config["unseen"], documents)
         return WordWeights(known, keeps, np.zeros(0), terms.stop)
-    df: npt.NDArray[Any] = np.zeros(terms.size, dtype=np.int64)
-    if together is not None:
-        documents, df = together.documents, together.frequencies
-        tokens = together.tokens if keeps else together.known_tokens
-    elif scheme not in FREQUENCY_FREE:
-        df = document_frequencies(snapshot)
-        tokens = snapshot.tokens(known=not keeps) if scheme == "bm25" else 0.0
     if scheme in FREQUENCY_FREE:
         fitted = Weighting(scheme, np.ones(terms.size), 1.0, documents)
     else:
+        if together is None:
+            df = document_frequencies(snapshot)
+            tokens = snapshot.tokens(known=not keeps) if scheme == "bm25" else 0.0
+        else:
+            df, tokens = together.frequencies, together.tokens if keeps else together.known_tokens
         weighed = weights_of_counts(scheme.removeprefix("norm-"), documents, df, tokens, None)
         assert weighed is not None
         fitted = replace(weighed, scheme=scheme)
