@@ -232,8 +232,7 @@ class Ranker:
     @cached_property
     def mean_length(self) -> float:
         """The tokens of an average living document."""
-        total = self.tokens
-        return total / self.documents if total else 1.0
+        return self.tokens / self.documents if self.tokens else 1.0
 
     @cached_property
     def tokens(self) -> int:

@@ -67,7 +67,7 @@ def duplicates(
         if snapshot.documents < 2:
             return Duplicates(threshold=threshold)
         view, live = index.views.get(snapshot, measure), snapshot.rows(snapshot.alive)
-        whole = memory.whole(view, measure.distance, measure.overlap).among_themselves(threads)
+        whole = memory.whole(view, measure.distance, measure.overlap).problem(None, threads)
         blocks = list(close_pairs(whole.running(progress=progress), threshold))
         i, j, near = (np.concatenate([[], *(block[column] for block in blocks)]) for column in range(3))
         i, j = live[i.astype(np.int64)], live[j.astype(np.int64)]
@@ -145,7 +145,7 @@ def knn_graph(backend: Any, k: int, measure: Measure, threads: int | None, progr
         indices, distances = np.empty((total, k), dtype=np.int64), np.empty((total, k), dtype=np.float32)
         whole = None
         if total < _MANY:
-            whole = memory.whole(view, measure.distance, measure.overlap).among_themselves(threads)
+            whole = memory.whole(view, measure.distance, measure.overlap).problem(None, threads)
         for start in range(0, total if k > 0 else 0, _BATCH):
             span = slice(start, min(total, start + _BATCH))
             if whole is not None:

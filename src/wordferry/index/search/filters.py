@@ -113,19 +113,15 @@ def _rule(key: str, operator: Any, value: Any) -> Rule:
             raise InputError(f"{where}: 'in' takes at most {MOST_VALUES:,} values, got {len(value):,}.")
         values = tuple(value)
     for one in values:
-        _check_value(where, one)
+        if isinstance(one, str):
+            if len(one) > LONGEST_VALUE:
+                raise InputError(f"{where}: a text is at most {LONGEST_VALUE:,} characters, got {len(one):,}.")
+            check_encodable(one, where)
+        elif not is_plain(one):
+            raise InputError(f"{where}: a value is a str, finite number, bool or None; got {shown(one)}.")
     if operator not in ("eq", "ne", "in"):
         if value is None or isinstance(value, bool):
             raise InputError(f"{where}: {operator!r} compares numbers or text, got {shown(value)}.")
     elif key in OWN:  # ids and labels are texts, so that a number stands for itself as it is written: label=1 finds "1"
         values += tuple(json.dumps(one) for one in values if one is not None and not isinstance(one, str))
     return Rule(key, operator, values)
-
-
-def _check_value(where: str, value: Any) -> None:
-    if isinstance(value, str):
-        if len(value) > LONGEST_VALUE:
-            raise InputError(f"{where}: a text is at most {LONGEST_VALUE:,} characters, got {len(value):,}.")
-        check_encodable(value, where)
-    elif not is_plain(value):
-        raise InputError(f"{where}: a value is a str, finite number, bool or None; got {shown(value)}.")

@@ -104,19 +104,18 @@ class Prepared:
         bags, self._frame = _bags(view, distance, view.snapshot.rows(view.snapshot.alive), (), self._apart)
         self.bags = replace(bags, rows=np.arange(len(bags)))
 
-    def problem(self, queries: Sequence[QueryWords], threads: int | None) -> Problem:
-        """The problem of queries against the documents; words that are new to these are put behind theirs."""
-        rows, vectors = _rows_of(queries)
-        apart = np.union1d(self._apart, rows.words[vectors < 0])
-        matrix, spelled = _matrix(self._weights, rows, vectors, (len(self._words), apart)), _Spelled(self._words, apart)
-        frame = self._frame.extended(words_of(matrix), matrix.shape[1], spelled)  # type: ignore[arg-type]
-        return self._against(Bags.of(matrix, np.arange(len(queries)), frame, None, "X"), frame, threads)
+    def problem(self, queries: Sequence[QueryWords] | None, threads: int | None) -> Problem:
+        """The problem of queries against the documents; None for the documents themselves, against each other.
 
-    def among_themselves(self, threads: int | None) -> Problem:
-        """The problem of the documents against each other; nothing is prepared again."""
-        return self._against(self.bags, self._frame, threads)
-
-    def _against(self, x: Bags, frame: Frame, threads: int | None) -> Problem:
+        Words that are new to the documents are put behind theirs.
+        """
+        x, frame, words = self.bags, self._frame, self._words
+        if queries is not None:
+            rows, vectors = _rows_of(queries)
+            apart = np.union1d(self._apart, rows.words[vectors < 0])
+            matrix, spelled = _matrix(self._weights, rows, vectors, (len(words), apart)), _Spelled(words, apart)
+            frame = frame.extended(words_of(matrix), matrix.shape[1], spelled)  # type: ignore[arg-type]
+            x = Bags.of(matrix, np.arange(len(queries)), frame, None, "X")
         how = Running(thread_count(threads), None, device_name())
         return Problem(self.distance, self.overlap, "both", x, self.bags, frame.priced(self.distance.cost), how)
 

@@ -11,7 +11,7 @@ from wordferry.base.arrays import Neighbors
 from wordferry.base.runtime import check_cancelled, progress_for, thread_count
 from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Distance
-from wordferry.index.search import centroids, lists, memory, shared_words, shortlist
+from wordferry.index.search import centroids, lists, memory, shortlist
 from wordferry.index.search.requests import Ask
 from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
@@ -32,7 +32,7 @@ def _strategy(
     """
     if distance.costs <= {"euclidean"}:  # stored costs are distances of vectors; others are computed in memory
         if distance.shared is not None:
-            return shared_words.nearest, shared_words.TOGETHER
+            return lists.nearest_by_shared_words, lists.TOGETHER
         if distance.by_centroids:
             return centroids.nearest, 1
         if lists.can_find(view, distance, overlap):

@@ -21,7 +21,7 @@ from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.segments import SegmentRows, with_remedy
-from wordferry.index.storage.snapshot import OpenState, Snapshot, reading_parts
+from wordferry.index.storage.snapshot import OpenState, reading_parts
 from wordferry.index.storage.stems import SegmentStems, StemNumbers, WordKeys
 from wordferry.index.storage.terms import find_terms, find_words
 
@@ -134,7 +134,10 @@ class WordSearcher:
         try:
             stems = rows.stems
             if stems is None or stems.edition != self._keys.edition:
-                self._learn(state.snapshot)
+                for other in (part.rows.stems for part in state.snapshot.parts):
+                    if other is not None and other.edition == self._keys.edition:
+                        other.check(len(self._group_of))
+                        self._keys.learn(other)  # so that only words that no segment has need to be stemmed
                 stems = self._keys.stems(rows, partial(find_words, state.connection))
             stems.check(len(self._group_of))
             groups = self._numbers.take(np.asarray(stems.keys))
@@ -145,14 +148,6 @@ class WordSearcher:
         except (IndexError, ValueError) as error:  # of a segment too large to be compared with its checksums
             message = f"A segment of {self._file.parent} is damaged: {error}."
             raise with_remedy(FormatError(message)) from None
-
-    def _learn(self, snapshot: Snapshot) -> None:
-        """Know the stems that segments have, so that only words that are in none of them need to be stemmed."""
-        for part in snapshot.parts:
-            stems = part.rows.stems
-            if stems is not None and stems.edition == self._keys.edition:
-                stems.check(len(self._group_of))
-                self._keys.learn(stems)
 
     def rank(
         self, state: OpenState, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings
