@@ -10,7 +10,7 @@ from wordferry.base.arrays import Counts
 from wordferry.errors import InputError
 from wordferry.index import Index
 from wordferry.index.local import LocalIndex
-from wordferry.index.search.statistics import CollectionStatistics, added, stem_counts
+from wordferry.index.search.words import CollectionStatistics, added, stem_counts
 from wordferry.words.related.graph import RelatedWords
 
 ARTICLES = wordferry.sample().articles[:120]

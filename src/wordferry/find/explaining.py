@@ -135,17 +135,17 @@ def explain_score(
     collection: Ranker, ranking: Ranking, place: int, names: Sequence[str] | None = None
 ) -> ScoreExplanation:
     """The parts of one score of a ranking; ``names`` are the ids of its neighbours, in their order."""
-    row, settings, saturation = int(ranking.rows[place]), ranking.settings, collection.saturation(ranking.settings)
+    row, settings, (floor, slope) = int(ranking.rows[place]), ranking.settings, collection.saturation(ranking.settings)
     forms: dict[int, dict[str, int]] = {word.group: {} for word in ranking.query}
     bag = collection.bags(np.array([row]))
     for number, count in zip(bag.words.tolist(), bag.counts.tolist(), strict=True):
         if (found := forms.get(int(collection.forms.group_of[number]))) is not None:
             found[collection.forms.word(number)] = count
-    room = saturation.floor + saturation.slope * collection.length(row)
+    room = floor + slope * collection.length(row)
     own = 1 - settings.lift if ranking.lifted[place] else 1.0
     words = tuple(_word(word, forms[word.group], settings, room, own) for word in ranking.query)
     neighbours = []
-    for number, n in enumerate(_neighbours(ranking, place)):
+    for number, n in enumerate(neighbours_of(ranking, place)):
         id, share = None if names is None else names[number], float(ranking.shares[place, n])
         score = float(ranking.neighbour_scores[place, n])
         part = settings.lift * share * score
@@ -159,13 +159,8 @@ def explain_score(
     return ScoreExplanation(float(ranking.scores[place]), words, tuple(neighbours), missing, meaning)
 
 
-def neighbour_rows(ranking: Ranking, place: int) -> list[int]:
-    """The rows of the neighbours that count in a score, in the order of the explanation."""
-    return [int(ranking.neighbours[place, n]) for n in _neighbours(ranking, place)]
-
-
-def _neighbours(ranking: Ranking, place: int) -> list[int]:
-    """The places of the neighbours that count in a score."""
+def neighbours_of(ranking: Ranking, place: int) -> list[int]:
+    """Which of the neighbours of a row count in its score, in the order of the explanation."""
     near = (ranking.neighbours[place] >= 0) & (ranking.shares[place] > 0) & ranking.lifted[place]
     found: list[int] = np.flatnonzero(near).tolist()
     return found

@@ -16,7 +16,7 @@ from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array,
 from wordferry.encoders.codes import CodedQuery, Codes
 from wordferry.find.settings import Settings
 from wordferry.kernels import words as kernels
-from wordferry.kernels.words import PARTS, CosineSums, FormQuery, Saturation, WordDocuments
+from wordferry.kernels.words import PARTS, CosineSums, FormQuery, WordDocuments
 
 
 class FormPlace(NamedTuple):
@@ -288,10 +288,9 @@ class Ranker:
             found.append(QueryWord(word, times, place.group, place.form, df, idf))
         return tuple(found), tuple(missing)
 
-    def saturation(self, settings: Settings) -> Saturation:
-        """The constants of the formula for a document of a given length."""
-        slope = settings.k1 * settings.b / self.mean_length
-        return Saturation(settings.stem, settings.k1 * (1 - settings.b), slope)
+    def saturation(self, settings: Settings) -> tuple[float, float]:
+        """By how much a document slows the sum of what a word gives: at least, and for each of its tokens."""
+        return settings.k1 * (1 - settings.b), settings.k1 * settings.b / self.mean_length
 
     def search(
         self,
@@ -347,7 +346,7 @@ class Ranker:
         found = np.concatenate([np.zeros(0, dtype=np.int32), *forms])
         exact = found == np.array([word.form for word in query], dtype=np.int32)[slots]
         factors = np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64)
-        return FormQuery(slots, found, exact.astype(np.uint8), factors, *self.saturation(settings))
+        return FormQuery(slots, found, exact.astype(np.uint8), factors, settings.stem, *self.saturation(settings))
 
 
 _NOBODY = Surroundings(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=bool))

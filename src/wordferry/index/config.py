@@ -168,7 +168,15 @@ def open_embeddings(folder: Path, config: Config) -> Embeddings:
             raise FormatError(f"{place / 'vocabulary.txt'} is damaged: its words differ from the catalogue.")
         return embeddings
     if config.keep == "package":
-        return _open_packaged(folder, config)
+        wanted, now = config.package or {}, default_source()
+        if any(wanted.get(key) != now[key] for key in ("name", "sha256")):
+            raise VocabularyMismatch(
+                f"{folder} was made with the word vectors {wanted.get('name')} of wordferry {wanted.get('version')}, "
+                f"and wordferry {now['version']}, which is installed, has others ({now['name']}). Install that version "
+                f"(pip install 'wordferry=={wanted.get('version')}') to use the index, or to take its documents out "
+                "(wordferry index export); or open it with embeddings=<a copy of those vectors>."
+            )
+        return default_embeddings()
     place = Path(str(config.path))
     try:
         embeddings = _load(place, config.normalized)
@@ -179,19 +187,6 @@ def open_embeddings(folder: Path, config: Config) -> Embeddings:
         ) from error
     check_fingerprint(embeddings, config, place)
     return embeddings
-
-
-def _open_packaged(folder: Path, config: Config) -> Embeddings:
-    """The vectors that come with wordferry, if they are still those that the index was made with."""
-    wanted, found = config.package or {}, default_source()
-    if any(wanted.get(key) != found[key] for key in ("name", "sha256")):
-        raise VocabularyMismatch(
-            f"{folder} was made with the word vectors {wanted.get('name')} of wordferry {wanted.get('version')}, and "
-            f"wordferry {found['version']}, which is installed, has others ({found['name']}). Install that version "
-            f"(pip install 'wordferry=={wanted.get('version')}') to use the index, or to take its documents out "
-            "(wordferry index export); or open it with embeddings=<a copy of those vectors>."
-        )
-    return default_embeddings()
 
 
 def check_fingerprint(embeddings: Embeddings, config: Config, place: Path | None = None) -> None:

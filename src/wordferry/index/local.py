@@ -22,8 +22,7 @@ from wordferry.index.config import COPY, choose_vectors, open_vectors, read_conf
 from wordferry.index.results import Document, Hit, Hits, Why
 from wordferry.index.search.filters import Condition
 from wordferry.index.search.requests import Ask, method_of
-from wordferry.index.search.statistics import CollectionStatistics
-from wordferry.index.search.words import WordSearcher
+from wordferry.index.search.words import CollectionStatistics, WordSearcher
 from wordferry.index.storage import stored_weights
 from wordferry.index.storage.catalogue import Catalogue, all_ids
 from wordferry.index.storage.columns import Field, fields_of

@@ -11,19 +11,11 @@ import numpy.typing as npt
 from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 
-
-class Saturation(NamedTuple):
-    """tf / (tf + floor + slope * length), other forms than the query's counting ``stem``."""
-
-    stem: float
-    floor: float
-    slope: float
-
-
 FormQuery = _native.FormQuery
-"""``FormQuery(slots, words, is_exact, factors, *saturation)``: the forms of the words of a query, those of one word
-after the other. ``slots`` say which word of the query, ``is_exact`` is 1 for the very form that was asked for, and
-``factors`` has for each word of the query its part that no document changes."""
+"""``FormQuery(slots, words, is_exact, factors, stem, floor, slope)``: the forms of the words of a query, those of one
+word after the other. ``slots`` say which word of the query, ``is_exact`` is 1 for the very form that was asked for, and
+``factors`` has for each word of the query its part that no document changes. The rest is of the formula
+tf / (tf + floor + slope * length), in which other forms than the query's count ``stem``."""
 WordDocuments = _native.WordDocuments
 """Stored documents with the tokens of each: ``WordDocuments(stored, lengths)``."""
 best = _native.best_by_words

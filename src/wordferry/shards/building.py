@@ -34,7 +34,7 @@ from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.find.stems import stem_keys
 from wordferry.index import Index
 from wordferry.index.config import RECOMMENDED
-from wordferry.index.search.statistics import CollectionStatistics, added, stem_counts
+from wordferry.index.search.words import CollectionStatistics, added, stem_counts
 from wordferry.index.storage.terms import TermDictionary
 from wordferry.index.write.counting import Counting
 from wordferry.index.write.entries import entries

@@ -31,7 +31,7 @@ from wordferry.index.local import LocalIndex
 from wordferry.index.results import Document, Hit
 from wordferry.index.search.filters import Condition
 from wordferry.index.search.requests import Ask
-from wordferry.index.search.statistics import CollectionStatistics
+from wordferry.index.search.words import CollectionStatistics
 from wordferry.index.storage.snapshot import reading_parts
 from wordferry.index.storage.texts import read_ids
 from wordferry.index.storage.verify import Verification

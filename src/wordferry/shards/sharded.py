@@ -22,7 +22,7 @@ from wordferry.compare.measure import Measure
 from wordferry.encoders.encoder import Encoder, checked, find_encoder, stored_encoder
 from wordferry.errors import NotFound, StorageError, Unsupported
 from wordferry.explanations.explain import Explanation
-from wordferry.find.explaining import neighbour_rows
+from wordferry.find.explaining import neighbours_of
 from wordferry.find.ranking import Candidates, Ranking, Surroundings, have_all, ranked, stems_of
 from wordferry.find.settings import Settings
 from wordferry.index.config import Config
@@ -215,7 +215,7 @@ class ShardBackend:
     def _why(self, ranking: Ranking, place: int) -> Any:
         """What one score is made of, asked of the shard that has the document."""
         one = _single(ranking, place)
-        near = np.array(neighbour_rows(one, 0), dtype=np.int64)
+        near = one.neighbours[0, neighbours_of(one, 0)]
         names = self._at(near, "ids_at") if len(near) else []
         owner = int(np.searchsorted(self._firsts, ranking.rows[place], side="right")) - 1
         return self.router.one(owner, "explain_score", one, names)

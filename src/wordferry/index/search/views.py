@@ -17,8 +17,8 @@ from wordferry.base.runtime import Progress
 from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Distance
 from wordferry.index.search.costs import WordCosts
-from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.search.weights import FREQUENCY_FREE, QueryWords, WordWeights, fit_weights, is_stored
+from wordferry.index.search.words import CollectionStatistics
 from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.snapshot import Part, Snapshot

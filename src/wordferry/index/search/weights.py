@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from wordferry import _native
 from wordferry.base.arrays import Counts, Float32Array, Float64Array, Int64Array
-from wordferry.index.search.statistics import CollectionStatistics
+from wordferry.index.search.words import CollectionStatistics
 from wordferry.index.storage.snapshot import Part, Snapshot, reading_parts
 from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies
 from wordferry.kernels.lists import COUNTS, repeats

@@ -1,9 +1,11 @@
-"""Word search over an index: the stems and documents of its parts, and from a query to hits with scores."""
+"""Word search over an index: stems and documents of its parts, counts of all shards, from a query to its ranking."""
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -11,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wordferry.base import storage
 from wordferry.base.arrays import Int32Array, Int64Array, distinct
 from wordferry.base.runtime import check_cancelled, progress_for
 from wordferry.errors import FormatError
-from wordferry.find.ranking import DocumentsPart, FormPlace, Ranker, Ranking
+from wordferry.find.ranking import DocumentsPart, FormPlace, Ranker, Ranking, Statistics
 from wordferry.find.settings import Settings
 from wordferry.find.stems import UInt64Array
 from wordferry.index.search.requests import Ask
-from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.segments import SegmentRows, with_remedy
 from wordferry.index.storage.snapshot import OpenState, reading_parts
@@ -28,8 +30,57 @@ from wordferry.index.storage.terms import find_terms, find_words
 if TYPE_CHECKING:
     from wordferry.find.explaining import ScoreExplanation
 
+KIND = "collection statistics"
 _KEPT = 2
 _KEPT_WORDS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class CollectionStatistics(Statistics):
+    """Counts that weights and scores are made of, summed up over all shards of a collection.
+
+    All shards number their words alike, so that counts can be added.
+    """
+
+    known_tokens: int
+    """Tokens that have a vector."""
+    frequencies: Int64Array
+    """Document frequency of each word, by its number."""
+    stem_keys: UInt64Array
+    """The keys of the stems, ascending."""
+    fields: frozenset[str] = frozenset()
+    """Every field of the documents' metadata."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write them as a folder with checksums."""
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in ("frequencies", "df", "stem_keys")}
+        config = {"documents": self.documents, "tokens": self.tokens, "known_tokens": self.known_tokens}
+        storage.write_folder(path, KIND, config | {"fields": sorted(self.fields)}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CollectionStatistics:
+        """Read them from such a folder."""
+        folder = storage.read_folder(path, KIND)
+        values: dict[str, Any] = {name: np.array(array) for name, array in folder.arrays.items()} | folder.config
+        return cls(**values | {"fields": frozenset(values["fields"])})
+
+
+StemCounts = tuple[UInt64Array, Int64Array]
+"""The keys of stems, ascending, and the document frequency of each."""
+
+
+def stem_counts(keys: UInt64Array, df: Int64Array) -> StemCounts:
+    """Those of an index, whose stems have these keys and document frequencies."""
+    order = np.argsort(keys)
+    return keys[order], df[order]
+
+
+def added(one: StemCounts, other: StemCounts) -> StemCounts:
+    """Those of two indexes together."""
+    keys, places = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
+    df = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(df, places, np.concatenate([one[1], other[1]]))
+    return keys, df
 
 
 class StoredForms:
@@ -175,11 +226,11 @@ class WordSearcher:
         self, state: OpenState, ranking: Ranking, place: int, names: Sequence[str] | None = None
     ) -> ScoreExplanation:
         """What a score is made of; the ids of neighbours are ``names``, or those that the segments have."""
-        from wordferry.find.explaining import explain_score, neighbour_rows
+        from wordferry.find.explaining import explain_score, neighbours_of
 
         if names is None:
-            parts = state.snapshot.parts
-            near = [(next(one for one in parts if row < one.span.stop), row) for row in neighbour_rows(ranking, place)]
+            rows, parts = ranking.neighbours[place, neighbours_of(ranking, place)].tolist(), state.snapshot.parts
+            near = [(next(one for one in parts if row < one.span.stop), row) for row in rows]
             names = [part.rows.columns.own_id(row - part.start) for part, row in near]
         ranker, forms = self.ranker(state, [[word.word for word in ranking.query]])
         with self._mutex:
