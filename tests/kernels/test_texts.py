@@ -115,7 +115,7 @@ def test_words_made_to_meet_in_one_place_do_not() -> None:
     assert len(set(words)) == 1000
     counter = WordCounter({}, [], lowercase=True, min_length=1)
     assert counter.count([words, words[::-1]], 0, 1).new_words == words
-    assert counter.longest_run < 100
+    assert counter._native.longest_run < 100
 
 
 def test_words_are_added_while_texts_are_counted() -> None:

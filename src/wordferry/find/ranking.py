@@ -16,7 +16,7 @@ from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array,
 from wordferry.encoders.codes import CodedQuery, Codes
 from wordferry.find.settings import Settings
 from wordferry.kernels import words as kernels
-from wordferry.kernels.words import PARTS, CosineSums, FormQuery, WordDocuments
+from wordferry.kernels.words import PARTS, CosineSums, WordDocuments
 
 
 class FormPlace(NamedTuple):
@@ -329,7 +329,12 @@ class Ranker:
             mask = self.alive if allowed is None else allowed & self.alive
         by_meaning = vector is not None and settings.meaning != 0
         wanted = min(settings.wanted(k, by_meaning=by_meaning), max(len(self), 1))
-        asked = self._asked(query, settings)
+        forms = [self.forms.words_of(word.group) for word in query]
+        slots = np.repeat(np.arange(len(forms), dtype=np.int32), [len(some) for some in forms])
+        every = np.concatenate([np.zeros(0, dtype=np.int32), *forms])
+        exact = (every == np.array([word.form for word in query], dtype=np.int32)[slots]).astype(np.uint8)
+        factors = np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64)
+        asked = kernels.FormQuery(slots, every, exact, factors, settings.stem, *self.saturation(settings))
         found, scores, *looked = kernels.best(self._natives, asked, mask, wanted)
         if vector is None or not by_meaning:
             return Candidates(found, scores, None, None, *looked)
@@ -338,15 +343,6 @@ class Ranker:
         rows = np.concatenate([found, more])
         words = np.concatenate([scores, kernels.scores(self._natives, asked, more)])
         return Candidates(rows, words, self.cosines(vector, rows), near.sums, *looked)
-
-    def _asked(self, query: Sequence[QueryWord], settings: Settings) -> FormQuery:
-        """A query with all forms of its words, as the kernel takes it."""
-        forms = [self.forms.words_of(word.group) for word in query]
-        slots = np.repeat(np.arange(len(forms), dtype=np.int32), [len(some) for some in forms])
-        found = np.concatenate([np.zeros(0, dtype=np.int32), *forms])
-        exact = found == np.array([word.form for word in query], dtype=np.int32)[slots]
-        factors = np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64)
-        return FormQuery(slots, found, exact.astype(np.uint8), factors, settings.stem, *self.saturation(settings))
 
 
 _NOBODY = Surroundings(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=bool))

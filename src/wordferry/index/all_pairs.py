@@ -164,7 +164,7 @@ def _through_lists(view: View, live: Int64Array, span: slice, how: tuple[Measure
     """The nearest others of some living documents, as places among the living ones, by asking as a search does."""
     measure, k, threads = how
     bags, vectors = memory.documents_of(view, live[span]), view.snapshot.terms.row_of
-    queries = [words_of_row(bags, row, vectors) for row in range(span.stop - span.start)]
+    queries = [words_of_row(view.weights, bags, row, vectors) for row in range(span.stop - span.start)]
     request = Request(measure.distance, measure.overlap, k, view.snapshot.alive, thread_count(threads))
     near = similar.nearest(view, queries, request)
     places = np.where(near.indices >= 0, np.searchsorted(live, near.indices), -1)

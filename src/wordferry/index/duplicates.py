@@ -181,8 +181,7 @@ class Duplicates(TableRows[Pair]):
 
     def review(self, limit: int | None = None) -> list[Pair]:
         """The pairs that are least alike first: where a threshold goes wrong, it goes wrong here."""
-        found = list(reversed(self.near))
-        return found if limit is None else found[:limit]
+        return list(reversed(self.near))[:limit]
 
     def reason(self, pair: Pair) -> Reason:
         """The words that one document of a pair has and the other has not."""

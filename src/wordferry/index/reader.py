@@ -154,9 +154,7 @@ class IndexReader:
         """
         if "distance" in constants:
             raise InputError("search finds by words. To compare texts by a distance, ask similar(text, distance=...).")
-        settings = self._settings
-        if candidates is not None or constants:
-            settings = settings.changed(candidates=candidates, **constants)
+        settings = self._settings.changed(candidates=candidates, **constants)
         k, model = k if type(k) is int and k > 0 else whole_number(k, "k"), None
         if rerank is not None:
             from wordferry.index.search.context import check_context, in_context
@@ -233,11 +231,8 @@ class IndexReader:
         second = None if rerank is None else self.measure(rerank, weights, unknown)
         rest: dict[str, Any] = {"explain": explain, "threads": threads, "progress": progress}
         name = None if id is None else checked_id(id, "similar")
-        if name is not None:
-            query = self.get(name).text
-            query = query if isinstance(query, str) else tuple(query)
         ask = Ask.check(k, filter, second, candidates, without=name, **rest)
-        queries, single = ([query], True) if name is not None else queries_of(query)
+        queries, single = queries_of(query) if name is None else ([self.get(name).text], True)
         tokens = compared_tokens(queries, self.tokenizer, self.backend.embeddings.vocabulary, measure, name)
         if single:
             return self.backend.similar(answerable(tokens), measure, ask)[0]
@@ -265,10 +260,8 @@ class IndexReader:
         if not self.backend.dimension:
             raise InputError(f"{self.path} has no vectors of documents: make it with encoder=, or add(..., vectors=).")
         name = None if id is None else checked_id(id, "similar")
-        if name is not None:
-            text = self.get(name).text
-            query, vector = text if isinstance(text, str) else tuple(text), self.backend.vector(name)
-        queries, single = ([query], True) if name is not None else queries_of(query)
+        queries, single = queries_of(query) if name is None else ([self.get(name).text], True)
+        vector = vector if name is None else self.backend.vector(name)
         tokens = [query_tokens(one, number, self.tokenizer) for number, one in enumerate(queries)]
         vectors = query_vectors(queries, vector, self.backend.dimension, 1.0, self.backend.encoder)
         ask = replace(Ask.check(k, filter, None, None, without=name), vectors=vectors)

@@ -71,11 +71,6 @@ class WordCounter:
         """Put more words into the table."""
         self._native.add(_joined(codes), np.fromiter(codes.values(), np.int32, len(codes)))
 
-    @property
-    def longest_run(self) -> int:
-        """Places in use that lie side by side in the table: the longest way that a search can take."""
-        return self._native.longest_run
-
     def count(self, documents: Sequence[str | Sequence[str]], next_code: int, threads: int) -> CountedTexts:
         """Count documents: texts of ASCII letters, which are split, or lists of words.
 

@@ -135,9 +135,8 @@ def transport_pair(vectors: Float32Array, first: Mapping[int, int], second: Mapp
 
     NaN where a distance of words is not finite.
     """
-    x_words, x_counts = _listed(first)
-    y_words, y_counts = _listed(second)
-    return _native.transport_pair(vectors, x_words, x_counts, y_words, y_counts)
+    x, y = ((np.fromiter(one, np.int64), np.fromiter(one.values(), np.int64)) for one in (first, second))
+    return _native.transport_pair(vectors, *x, *y)
 
 
 class Ways(NamedTuple):
@@ -175,11 +174,6 @@ class SoftPlan(NamedTuple):
 def soft_plan(supply: Float64Array, demand: Float64Array, costs: Float32Array, rule: Rule) -> SoftPlan:
     """The soft plan between masses that sum to 1."""
     return SoftPlan(*_native.soft_plan(supply, demand, costs, rule))
-
-
-def _listed(counts: Mapping[int, int]) -> tuple[Int64Array, Int64Array]:
-    size = len(counts)
-    return np.fromiter(counts, np.int64, size), np.fromiter(counts.values(), np.int64, size)
 
 
 def distances_of(query: Float32Array, vectors: Float32Array, threads: int) -> Float32Array:

@@ -93,7 +93,7 @@ def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neig
         for words, own in zip(queries, masses, strict=True)
     ]
     cosines = [_cosine(own, moved, unshared) for own in masses] if unshared else []
-    documents = view.natives(blended=bool(unshared))
+    documents = view.natives(blended=bool(unshared)), view.weights.native
     with reading_parts(*view.snapshot.parts):
         if allowed > max(FEW, k):
             slack = moved * costs.c_max * ROUNDING * (view.longest + 32)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Counts, Csr, Int64Array, Neighbors, distinct
+from wordferry.base.arrays import Counts, Csr, Int64Array, Neighbors, distinct
 from wordferry.base.runtime import device_name, thread_count
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame, words_of
@@ -28,7 +28,7 @@ from wordferry.words.vocabulary import Vocabulary
 
 
 def documents_of(view: View, rows: Int64Array) -> Counts:
-    """The bags of some rows, ascending, without words that do not count."""
+    """The bags of some rows, ascending."""
     size, parts = view.snapshot.terms.size, view.snapshot.parts
     own = np.split(rows, np.searchsorted(rows, [part.start for part in parts[1:]]))
     with reading_parts(*parts):
@@ -36,14 +36,7 @@ def documents_of(view: View, rows: Int64Array) -> Counts:
         bags = Counts.join([one.select(own[i] - parts[i].start) for i, one in enumerate(some)])
         if len(bags.words) and not 0 <= bags.words.min() <= bags.words.max() < size:
             raise IndexError(f"a document has a word that is not one of {size}")
-    return _among(bags, view.weights.per_word[bags.words] > 0)
-
-
-def _among(rows: Counts, counted: BoolArray) -> Counts:
-    """Some rows with those words alone that count."""
-    if counted.all():
-        return rows
-    return Counts(np.concatenate(([0], np.cumsum(counted)))[rows.indptr], rows.words[counted], rows.counts[counted])
+    return bags
 
 
 def _rows_of(queries: Sequence[QueryWords]) -> tuple[Counts, Int64Array]:
@@ -56,13 +49,15 @@ def _rows_of(queries: Sequence[QueryWords]) -> tuple[Counts, Int64Array]:
 
 
 def _matrix(weights: WordWeights, rows: Counts, vectors: Int64Array, places: tuple[int, Int64Array]) -> Csr:
-    """What words weigh in some rows, by column; ``vectors`` are the vectors of the words, -1 for none.
+    """What the words weigh in some rows that count, by column; ``vectors`` are those of the words, -1 for none.
 
     ``places``: how many words have a vector, and the numbers of all words without one that may come, ascending.
     """
     given, (size, apart) = weights.weighting, places
     counted = given.of(rows.words) > 0
-    rows, vectors = _among(rows, counted), vectors[counted]
+    if not counted.all():
+        ends = np.concatenate(([0], np.cumsum(counted)))[rows.indptr]
+        rows, vectors = Counts(ends, rows.words[counted], rows.counts[counted]), vectors[counted]
     documents, counts = len(rows.indptr) - 1, rows.counts.astype(np.float64)
     values = given.apply(counts, rows.words, np.repeat(np.arange(documents), np.diff(rows.indptr)), documents)
     if len(weights.new):  # a word that no document has weighs what its vector says
@@ -186,7 +181,7 @@ def explain(
 
 def stored_words(view: View, row: int) -> QueryWords:
     """The words of a document that count."""
-    return words_of_row(documents_of(view, np.array([row])), 0, view.snapshot.terms.row_of)
+    return words_of_row(view.weights, documents_of(view, np.array([row])), 0, view.snapshot.terms.row_of)
 
 
 def apart(first: QueryWords, second: QueryWords, size: int) -> QueryWords:

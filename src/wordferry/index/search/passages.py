@@ -50,10 +50,9 @@ def best_passages(
     if not spans or not tokens or related is None:  # no document has a word with a vector
         return []
     options: dict[str, Any] = {"embeddings": embeddings, "related": related}
-    near = pairwise([list(tokens)], [words for _, words in spans], "rel-rwmd", side="left", overlap="keep", **options)[
-        0
-    ]
-    best = np.argsort(near, kind="stable")[:count].tolist()
+    texts = [words for _, words in spans]
+    near = pairwise([list(tokens)], texts, "rel-rwmd", side="left", overlap="keep", **options)
+    best = np.argsort(near[0], kind="stable")[:count].tolist()
     if not record.needs_related:
         del options["related"]
     if "left" in record.sides:  # the query's words onto the passage's; not what else the passage says

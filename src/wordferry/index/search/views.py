@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.runtime import Progress
 from wordferry.compare.measure import Measure
@@ -115,8 +114,8 @@ class View:
         longest, repeats = float(part.rows.lengths.max(initial=0)), self.weights.repeats(part)
         return WeighedDocuments(part.rows.stored, totals, exact, norms, longest, repeats)
 
-    def natives(self, *, blended: bool) -> tuple[list[WeighedDocuments], _native.WordWeights]:
-        """All documents, with the norms that bounds of a share of cosine need where ``blended``, and the weights."""
+    def natives(self, *, blended: bool) -> list[WeighedDocuments]:
+        """All documents, with the norms that bounds of a share of cosine need where ``blended``."""
 
         def made(part: Part) -> WeighedDocuments:
             least = self._least(part)
@@ -125,8 +124,7 @@ class View:
             own = self.documents(part)
             return self._weighed(part, own.short, own.sums, self.norms(part)) if blended else own.native
 
-        every = self.kept(None, ("natives", blended), lambda: [made(part) for part in self.snapshot.parts])
-        return every, self.weights.native
+        return self.kept(None, ("natives", blended), lambda: [made(part) for part in self.snapshot.parts])
 
     def _least(self, part: Part) -> tuple[Float32Array, Float32Array] | None:
         """What documents and their norms weigh at least, by stored weights of this state or an earlier one."""

@@ -191,9 +191,10 @@ def is_stored(stored: StoredWeights, scheme: str, keeps: bool) -> bool:
     return scheme == SCHEME and stored.config["keeps"] == keeps
 
 
-def words_of_row(bags: Counts, row: int, vectors: npt.NDArray[Any]) -> QueryWords:
-    """A stored document as a query; ``vectors`` are those of all words."""
+def words_of_row(weights: WordWeights, bags: Counts, row: int, vectors: npt.NDArray[Any]) -> QueryWords:
+    """The words of a stored document that count, as a query; ``vectors`` are those of all words."""
     span = slice(int(bags.indptr[row]), int(bags.indptr[row + 1]))
-    numbers = bags.words[span].astype(np.int64)
+    counted = weights.per_word[bags.words[span]] > 0
+    numbers = bags.words[span][counted].astype(np.int64)
     own = vectors[numbers].astype(np.int64)
-    return QueryWords(numbers, own, bags.counts[span].astype(np.float64), int(np.count_nonzero(own >= 0)))
+    return QueryWords(numbers, own, bags.counts[span][counted].astype(np.float64), int(np.count_nonzero(own >= 0)))
