@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "relaxed/touched.hpp"
@@ -13,6 +14,18 @@
 namespace wordferry {
 
 namespace {
+
+// Costs of all words (rows) to those of a block (columns); a part of a wider matrix.
+struct CostBlock {
+  const float* values;
+  std::int64_t rows, width, stride;  // width and stride are multiples of 16
+
+  explicit CostBlock(const Matrix& costs)
+      : values(costs.data()), rows(costs.length()), width(costs.length(1)), stride(row_stride(costs)) {
+    require(width % 16 == 0 && stride % 16 == 0 && is_aligned(values),
+            "costs need columns in sixteens, aligned to 64 bytes");
+  }
+};
 
 struct AccumulateJob {
   CsrF pass;             // the documents whose words move, their words rising
@@ -26,14 +39,15 @@ struct AccumulateJob {
   std::int64_t stride;
 };
 
-// Minima of `Wide` vectors at a time, so that they stay in registers over all words of the document.
+// Minima of `Wide` vectors at a time, so that they stay in registers over all words of the document. Word `first` has
+// the first row.
 template <int Wide>
-WF_ALWAYS_INLINE void minima_of(const std::int32_t* words, std::int64_t count, const float* costs, std::int64_t width,
-                                std::int64_t column, Lanes* result) {
+WF_ALWAYS_INLINE void minima_of(std::span<const std::int32_t> words, std::int64_t first, const float* costs,
+                                std::int64_t stride, Lanes* result) {
   Lanes best[Wide], row;
   for (int v = 0; v < Wide; ++v) fill_lanes(best[v], far_away);
-  for (std::int64_t k = 0; k < count; ++k) {
-    const float* from = costs + words[k] * width + column;
+  for (const std::int32_t word : words) {
+    const float* from = costs + (word - first) * stride;
     for (int v = 0; v < Wide; ++v) {
       load_aligned(row, from + v * lane_width);
       keep_lower(best[v], row);
@@ -42,18 +56,15 @@ WF_ALWAYS_INLINE void minima_of(const std::int32_t* words, std::int64_t count, c
   for (int v = 0; v < Wide; ++v) result[v] = best[v];
 }
 
-void minima_row(const std::int32_t* words, std::int64_t count, const float* costs, std::int64_t width, Lanes* result) {
-  std::int64_t column = 0;
-  for (; column + 8 * lane_width <= width; column += 8 * lane_width) {
-    minima_of<8>(words, count, costs, width, column, result + column / lane_width);
-  }
-  for (; column < width; column += lane_width)
-    minima_of<1>(words, count, costs, width, column, result + column / lane_width);
-}
+constexpr std::int64_t wide = 8;
 
 // For each document, where its entries in the block of words begin and end.
 struct Spans {
   std::vector<std::int64_t> from, to;
+
+  std::span<const std::int32_t> words(const CsrF& documents, std::int64_t document) const {
+    return {documents.indices + from[at(document)], documents.indices + to[at(document)]};
+  }
 
   Spans(const CsrF& documents, std::int64_t first, std::int64_t columns) : from(at(documents.rows)), to(from.size()) {
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -112,33 +123,96 @@ void build_table(const AccumulateJob& job, const Spans& spans, std::int64_t pane
   }
 }
 
-// nearest[panel][column0 + c][lane] = min over the words w of a document of costs[w][c], for `width` columns, a
-// multiple of 16. `nearest` has `columns` columns per panel; lanes without a document or words get far_away.
-void document_minima(const FloatView& documents, const In<float, 2>& costs, const Out<float, 3>& nearest,
+template <class Array>
+void require_panels(const Array& nearest, const FloatView& documents) {
+  require(nearest.length(2) == 16 && nearest.length() * 16 >= documents.rows &&
+              (nearest.size() == 0 || is_aligned(nearest.data())),
+          "nearest needs sixteen lanes and a panel for all documents, aligned to 64 bytes");
+}
+
+std::int64_t panels_of(const CsrF& documents) { return (documents.rows + lane_width - 1) / lane_width; }
+
+// nearest[panel][column0 + c][lane] = min over the words w of a document of costs[w][c]; lanes without a document or
+// words get far_away.
+void document_minima(const FloatView& documents, const Matrix& values, const Out<float, 3>& nearest,
                      std::int64_t column0, int threads) {
-  const std::int64_t width = costs.length(1), columns = nearest.length(1);
-  require(costs.length() >= documents.columns, "costs needs a row for each word");
-  require(width % 16 == 0 && width <= columns && column0 >= 0 && column0 <= columns - width,
-          "columns must fit, in sixteens");
-  require(nearest.length(2) == 16 && nearest.length() * 16 >= documents.rows,
-          "nearest needs sixteen lanes and a panel for all documents");
-  require(is_aligned(costs.data()) && is_aligned(nearest.data()), "arrays must be aligned to 64 bytes");
-  const std::int64_t panels = (documents.rows + lane_width - 1) / lane_width;
-  run_blocks(panels, threads, [&](std::int64_t panel, int, Watch& watch) {
-    LaneArray minima(at(width));  // 16 documents x width
+  const CostBlock costs(values);
+  const std::int64_t columns = nearest.length(1), lanes = costs.width / lane_width;
+  require(costs.rows >= documents.columns, "costs needs a row for each word");
+  require(costs.width <= columns && column0 >= 0 && column0 <= columns - costs.width, "columns must fit");
+  require_panels(nearest, documents);
+  run_blocks(panels_of(documents), threads, [&](std::int64_t panel, int, Watch& watch) {
+    LaneArray minima(at(lanes * lane_width));  // of 16 documents
     for (std::int64_t place = 0; place < lane_width; ++place) {
       watch.check();
-      const std::int64_t document = std::min(panel * lane_width + place, documents.rows - 1);
-      const std::int64_t first = documents.indptr[document];
-      const std::int64_t count =
-          panel * lane_width + place < documents.rows ? documents.indptr[document + 1] - first : 0;
-      minima_row(documents.indices + first, count, costs.data(), width, minima.data() + place * width / lane_width);
+      const std::int64_t document = panel * lane_width + place;
+      std::span<const std::int32_t> words;
+      if (document < documents.rows) {
+        words = {documents.indices + documents.indptr[document], documents.indices + documents.indptr[document + 1]};
+      }
+      Lanes* const result = minima.data() + place * lanes;
+      std::int64_t v = 0;
+      for (; v + wide <= lanes; v += wide) {
+        minima_of<wide>(words, 0, costs.values + v * lane_width, costs.stride, result + v);
+      }
+      for (; v < lanes; ++v) minima_of<1>(words, 0, costs.values + v * lane_width, costs.stride, result + v);
     }
     float* target = nearest.data() + (panel * columns + column0) * lane_width;
-    for (std::int64_t c = 0; c < width; ++c) {
-      const Lanes* column = minima.data() + c / lane_width;
-      for (std::int64_t place = 0; place < lane_width; ++place) {
-        target[c * lane_width + place] = lane(column[place * width / lane_width], static_cast<int>(c % lane_width));
+    for (std::int64_t v = 0; v < lanes; ++v) {
+      Lanes tile[lane_count];
+      for (int place = 0; place < lane_count; ++place) tile[place] = minima.data()[place * lanes + v];
+      transpose(tile);
+      std::memcpy(target + v * lane_width * lane_width, tile, sizeof tile);
+    }
+  });
+}
+
+// The other way round, a block of the documents' words at a time: nearest[panel][w][lane] = min(itself, min over the
+// words first_word + c of a document of costs[w][c]).
+void lower_minima(const FloatView& documents, std::int64_t first_word, const Matrix& values,
+                  const Out<float, 3>& nearest, int threads) {
+  const CostBlock costs(values);
+  const std::int64_t rows = nearest.length(1);
+  require(documents.sorted, "the words of a document must rise");
+  require(first_word >= 0 && first_word <= std::numeric_limits<std::int32_t>::max(), "first_word must fit in an int32");
+  require(costs.rows >= 1 && rows % 16 == 0 && rows >= costs.rows, "nearest needs room for all rows, in sixteens");
+  require_panels(nearest, documents);
+  constexpr std::int64_t some_rows = wide * lane_width;
+  const Spans spans(documents, first_word, costs.width);
+  run_blocks((rows + some_rows - 1) / some_rows, threads, [&](std::int64_t block, int, Watch& watch) {
+    const std::int64_t first = block * some_rows;
+    LaneArray turned(at(costs.width * wide));  // the block's words x some_rows
+    for (std::int64_t row = 0; row < some_rows; row += lane_width) {
+      for (std::int64_t column = 0; column < costs.width; column += lane_width) {
+        Lanes tile[lane_count];
+        for (std::int64_t i = 0; i < lane_width; ++i) {
+          load(tile[i], costs.values + std::min(first + row + i, costs.rows - 1) * costs.stride + column);
+        }
+        transpose(tile);
+        for (std::int64_t i = 0; i < lane_width; ++i) turned.data()[(column + i) * wide + row / lane_width] = tile[i];
+      }
+    }
+    for (std::int64_t panel = 0; panel < panels_of(documents); ++panel) {
+      watch.check();
+      Lanes minima[lane_count][wide];
+      bool any = false;
+      for (int place = 0; place < lane_count; ++place) {
+        const std::int64_t document = panel * lane_width + place;
+        std::span<const std::int32_t> words;
+        if (document < documents.rows) words = spans.words(documents, document);
+        any |= !words.empty();
+        minima_of<wide>(words, first_word, reinterpret_cast<const float*>(turned.data()), some_rows, minima[place]);
+      }
+      for (std::int64_t v = 0; any && v < std::min(wide, (rows - first) / lane_width); ++v) {
+        Lanes tile[lane_count], old;
+        for (int place = 0; place < lane_count; ++place) tile[place] = minima[place][v];
+        transpose(tile);
+        float* const target = nearest.data() + (panel * rows + first + v * lane_width) * lane_width;
+        for (int i = 0; i < lane_count; ++i) {
+          load_aligned(old, target + i * lane_width);
+          keep_lower(old, tile[i]);
+          store(target + i * lane_width, old);
+        }
       }
     }
   });
@@ -149,11 +223,9 @@ void accumulate(const FloatView& pass, const FloatView& panel, const In<float, 3
                 bool omr, bool add, const Matrix& out, int threads) {
   const std::int64_t columns = nearest.length(1);
   require(pass.sorted && panel.sorted, "the words of a document must rise");
-  require(nearest.length(2) == 16 && nearest.length() * 16 >= panel.rows,
-          "nearest needs sixteen lanes and a panel for all documents");
+  require_panels(nearest, panel);
   require(out.length() == pass.rows && out.length(1) == panel.rows, "out has another shape than the documents");
   require(first_word >= 0 && first_word <= std::numeric_limits<std::int32_t>::max(), "first_word must fit in an int32");
-  require(is_aligned(nearest.data()), "arrays must be aligned to 64 bytes");
   constexpr std::int64_t rows_at_once = 256;
   const AccumulateJob job{pass, panel, nearest.data(), columns, first_word, omr, add, out.data(), row_stride(out)};
   run_native([&](Watch& watch) {
@@ -177,7 +249,7 @@ void accumulate(const FloatView& pass, const FloatView& panel, const In<float, 3
         for (std::int64_t row = begin; row < end; ++row) std::memcpy(out_at(row), some + (row - begin), bytes);
       }
     };
-    for_blocks((panel.rows + lane_width - 1) / lane_width, thread_limit(threads), block, watch);
+    for_blocks(panels_of(panel), thread_limit(threads), block, watch);
   });
 }
 
@@ -185,6 +257,7 @@ void accumulate(const FloatView& pass, const FloatView& panel, const In<float, 3
 
 void bind_dense(nb::module_& m) {
   m.def("document_minima", &document_minima, "documents"_a, "costs"_in, "nearest"_in, "column0"_a, "threads"_a);
+  m.def("lower_minima", &lower_minima, "documents"_a, "first_word"_a, "costs"_in, "nearest"_in, "threads"_a);
   m.def("accumulate", &accumulate, "pass_over"_a, "panel"_a, "nearest"_in, "first_word"_a, "omr"_a, "add"_a, "out"_in,
         "threads"_a);
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "support/compiler.hpp"
@@ -111,6 +112,29 @@ WF_ALWAYS_INLINE float sum_of_lanes(const Lanes& lanes) {
   return sum[0] + sum[1];
 }
 
+// Blocks of Step lanes change places between two rows.
+template <int Step, int... k>
+WF_ALWAYS_INLINE void exchange(Lanes& a, Lanes& b, std::integer_sequence<int, k...>) {
+  const Lanes low = __builtin_shufflevector(a, b, ((k & Step) != 0 ? lane_count + k - Step : k)...);
+  b = __builtin_shufflevector(a, b, ((k & Step) != 0 ? lane_count + k : k + Step)...);
+  a = low;
+}
+
+template <int Step>
+WF_ALWAYS_INLINE void exchange_all(Lanes* row) {
+  for (int k = 0; k < lane_count; ++k) {
+    if ((k & Step) == 0) exchange<Step>(row[k], row[k + Step], std::make_integer_sequence<int, lane_count>{});
+  }
+}
+
+// Lane i of row[j] becomes lane j of row[i].
+WF_ALWAYS_INLINE void transpose(Lanes* row) {
+  exchange_all<1>(row);
+  exchange_all<2>(row);
+  exchange_all<4>(row);
+  exchange_all<8>(row);
+}
+
 #else
 
 struct alignas(64) Lanes {
@@ -161,6 +185,11 @@ inline void fill_lanes(Lanes& a, float value) {
   a = each_lane([value](int) { return value; });
 }
 inline void keep_positive(Lanes& a) { keep_higher(a, Lanes{}); }
+inline void transpose(Lanes* row) {
+  for (int i = 0; i < lane_count; ++i) {
+    for (int j = 0; j < i; ++j) std::swap(row[i].value[j], row[j].value[i]);
+  }
+}
 inline float least_lane(const Lanes& lanes) { return *std::min_element(lanes.value, lanes.value + lane_count); }
 inline float sum_of_lanes(Lanes lanes) {
   for (int half = lane_count / 2; half > 0; half /= 2) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "support/at.hpp"
@@ -53,37 +52,15 @@ void root_row(const float* squares, std::int64_t columns, float* out) {
   for (std::int64_t j = 0; j < columns; ++j) out[j] = std::sqrt(squares[j] < 0.0F ? 0.0F : squares[j]);
 }
 
-#if defined(WF_VECTORS)
-// Blocks of Step lane_width change places between two rows.
-template <int Step, int... k>
-WF_ALWAYS_INLINE void exchange(Lanes& a, Lanes& b, std::integer_sequence<int, k...>) {
-  const Lanes low = __builtin_shufflevector(a, b, ((k & Step) != 0 ? lane_count + k - Step : k)...);
-  b = __builtin_shufflevector(a, b, ((k & Step) != 0 ? lane_count + k : k + Step)...);
-  a = low;
-}
-
-template <int Step>
-WF_ALWAYS_INLINE void exchange_all(Lanes* row) {
-  for (int k = 0; k < lane_count; ++k) {
-    if ((k & Step) == 0) exchange<Step>(row[k], row[k + Step], std::make_integer_sequence<int, lane_count>{});
-  }
-}
-#endif
-
 // Sixteen vectors as columns.
 void pack_sixteen(const float* const* vectors, std::int64_t dimensions, Lanes* out) {
   std::int64_t k = 0;
-#if defined(WF_VECTORS)
   for (; k + lane_width <= dimensions; k += lane_width) {
     Lanes row[lane_count];
     for (int i = 0; i < lane_count; ++i) load(row[i], vectors[i] + k);
-    exchange_all<1>(row);
-    exchange_all<2>(row);
-    exchange_all<4>(row);
-    exchange_all<8>(row);
+    transpose(row);
     for (int i = 0; i < lane_count; ++i) out[k + i] = row[i];
   }
-#endif
   for (; k < dimensions; ++k) {
     for (int i = 0; i < lane_count; ++i) lane(out[k], i) = vectors[i][k];
   }

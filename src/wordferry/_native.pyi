@@ -110,9 +110,16 @@ def transposed_max(
 ) -> None: ...
 def document_minima(
     documents: Csr,
-    costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     nearest: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
     column0: int,
+    threads: int,
+) -> None: ...
+def lower_minima(
+    documents: Csr,
+    first_word: int,
+    costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    nearest: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
     threads: int,
 ) -> None: ...
 def accumulate(

@@ -190,6 +190,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             csr(1), csr(), _f4(WORDS, 16), _i("i4", 0, -1), 1, WORDS - 1, 1.0, omr, both, _f4(1, ROWS), 2,
         ],
         "document_minima": lambda: [csr(), _f4(WORDS, 16), _f4(1, 32, 16), 16, 2],
+        "lower_minima": lambda: [csr(), 0, _f4(WORDS, 16), _f4(1, 32, 16), 2],
         "panel_sums": lambda: [csr(), csr(), graph, 1.0, _native.PanelKind.omr, out, False, True, True, 2, None],
         "word_distances": lambda: [_f4(5, 3), _f4(5), _f4(16, 3), _f4(16), _f4(5, 16), 2],
         "related_pairs": lambda: [csr(), csr(), graph, 1.0, omr, both, out, 2, None],

@@ -91,6 +91,11 @@ WRONG = {
     "minima unaligned": lambda: passes.document_minima(
         good(), passes.aligned(5 * 16)[4:68].reshape(4, 16), passes.aligned(1, 16, 16), 0, 1
     ),
+    "lowered rows": lambda: passes.lower_minima(good(), 0, passes.aligned(17, 16), passes.aligned(1, 16, 16), 1),
+    "lowered panels": lambda: passes.lower_minima(good(17), 0, passes.aligned(4, 16), passes.aligned(1, 16, 16), 1),
+    "lowered from a word below 0": lambda: passes.lower_minima(
+        good(), -1, passes.aligned(4, 16), passes.aligned(1, 16, 16), 1
+    ),
     "words that do not rise": lambda: passes.accumulate(
         _native.Csr(np.array([0, 2]), np.array([2, 1], np.int32), f32(2), 4),
         good(),

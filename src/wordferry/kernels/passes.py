@@ -70,6 +70,9 @@ words each x has or is related to, and one pass over y."""
 document_minima = _native.document_minima
 """``document_minima(documents, costs, nearest, column, threads)``: ``nearest[panel, column + c, lane]`` is the least
 ``costs[w, c]`` of the words w of the document."""
+lower_minima = _native.lower_minima
+"""``lower_minima(documents, first_word, costs, nearest, threads)``: lower ``nearest[panel, w, lane]`` to the least
+``costs[w, c]`` of the words ``first_word + c`` of the document, which must rise in each."""
 refine_cosine = _native.refine_cosine
 """``refine_cosine(x, y, limit, out, threads)``: distances below ``limit`` again, without cancellation; rows have length
 1."""

@@ -20,9 +20,10 @@ from wordferry.compare.problem import Effort, Method, MoverDistance, Problem
 from wordferry.kernels import passes
 
 COLUMNS = 128
-"""Words whose distances to all others are held at a time: their rows of minima fill the registers."""
+"""Words whose distances to all others are computed at a time: their rows of minima fill the registers."""
 NEAREST_PART = 2
-"""The nearest distances of a block of words to all documents may take this part of the memory of the caller."""
+"""A block of words may take this part of the memory of the caller: their nearest distances to all documents and, where
+the other term is to come from them, their distances to all words. That term may take as much."""
 _ADDED_BYTES = 16 << 20
 """Memory for what words without a vector add to some rows."""
 # Nanoseconds on one core of the machine of the benchmarks. Only their ratios matter here.
@@ -37,12 +38,12 @@ _PAIR = 60.0  # a pair's fixed cost in the standard algorithm
 class Moving:
     """One term of RWMD for all pairs: the words of ``moving`` go to the nearest words of ``target``.
 
-    Distances of all words are computed once, a block of columns at a time; the n x n matrix is never held. Words
-    without a vector take no part in the products: as targets they are one row of c_max, and what moves of them is a
-    sum of its own (see :func:`linear`).
+    Distances of all words are computed once, a block of columns at a time; the n x n matrix is never held. The other
+    term can be had from the same distances (see :meth:`back`). Words without a vector take no part in the products: as
+    targets they are one row of c_max, and what moves of them is a sum of its own (see :func:`move_unknown`).
     """
 
-    def __init__(self, moving: Bags, target: Bags, problem: Problem) -> None:
+    def __init__(self, moving: Bags, target: Bags, problem: Problem, both: bool = False) -> None:
         self.moving, self.target, self.nearby = moving.movable, target.movable, target.nearby
         self.omr, self.threads, self.frame = problem.overlap == "omr", problem.run.threads, problem.frame
         self.vectors, self.squares = target.ordered_vectors(self.frame)
@@ -50,51 +51,69 @@ class Moving:
         self.rows = self.nearby.bags.shape[1]  # one more than there are vectors where some words have none
         self.panels = -(-len(target) // 16)
         # All that fits in the memory of the caller, because every block is a pass over the output.
-        columns = problem.run.memory // NEAREST_PART // (64 * max(self.panels, 1)) // COLUMNS * COLUMNS
+        room = 64 * self.panels + (4 * self.rows if both else 0)
+        columns = problem.run.memory // NEAREST_PART // max(room, 1) // COLUMNS * COLUMNS
         self.columns = int(np.clip(columns, COLUMNS, max(16, -(-len(self.moving.words) // 16) * 16)))
+        self.held = self.columns if both else min(COLUMNS, self.columns)
 
     @property
     def blocks(self) -> int:
         return -(-len(self.moving.words) // self.columns)
 
-    def run(self, out: Float32Array, tick: Any) -> None:
-        """Fill ``out[moving, target]``; ``tick(share)`` is told how much is done."""
+    def run(self, out: Float32Array, tick: Any, back: Float32Array | None = None) -> None:
+        """Fill ``out[moving, target]``; lower ``back`` where it is given. ``tick(share)`` is told how much is done."""
         if not self.blocks:
             out[...] = 0
         moving, target = self.moving.view, self.nearby.view
         masses_view = passes.view(self.target.over(self.moving.words))
         nearest = passes.aligned(self.panels, self.columns, 16)
-        buffer = passes.aligned(self.rows * min(COLUMNS, self.columns))
+        costs = passes.aligned(self.rows, self.held + 16)  # rows a power of two apart would share lines of the cache
         for block in range(self.blocks):
             first = block * self.columns
-            for start in range(first, min(first + self.columns, len(self.moving.words)), COLUMNS):
-                costs = self._costs(start, buffer)
-                passes.document_minima(target, costs, nearest, start - first, self.threads)
+            width = min(self.columns, -(-(len(self.moving.words) - first) // 16) * 16)
+            for start in range(0, width, COLUMNS):
+                some = costs[:, start % self.held :][:, : min(COLUMNS, width - start)]
+                self._fill(some, first + start)
+                passes.document_minima(target, some, nearest, start, self.threads)
+            if back is not None and len(self.vectors):
+                passes.lower_minima(moving, first, costs[: len(self.vectors), :width], back, self.threads)
             passes.accumulate(moving, masses_view, nearest, first, self.omr, block > 0, out, self.threads)
             tick((block + 1) / self.blocks)
 
-    def _costs(self, start: int, buffer: Float32Array) -> Float32Array:
-        """Distances of all target words (rows) to a few moving words (columns)."""
-        stop = min(start + COLUMNS, len(self.moving.words))
-        words = self.moving.words[start:stop]
-        width = -(-len(words) // 16) * 16
-        costs = buffer[: self.rows * width].reshape(self.rows, width)
-        few, squares, known = self.moving_vectors[start:stop], self.moving_squares[start:stop], len(self.vectors)
-        passes.word_distances(self.vectors, self.squares, few, squares, costs[:known, : len(few)], self.threads)
-        self.frame.price(costs[:known, : len(few)])
-        if self.rows > len(self.vectors):
-            costs[-1] = self.frame.far
+    def back(self, moving: Bags) -> Float32Array:
+        """Room for the nearest distances of each word of the target to the documents of ``moving``, in panels: what
+        words without a vector are, as long as no others are known."""
+        rows = -(-len(self.vectors) // 16) * 16
+        nearest = passes.aligned(-(-len(moving) // 16), rows, 16)
+        nearest[...] = passes.FAR_AWAY
+        if moving.unknown_masses is not None:
+            documents = np.flatnonzero(np.diff(moving.unknown_masses.indptr))
+            nearest[documents // 16, :, documents % 16] = self.frame.far
+        return nearest
+
+    def run_back(self, back: Float32Array, first: int, out: Float32Array) -> None:
+        """Fill ``out[target, moving]`` for the target's documents from ``first`` on."""
+        masses_view = passes.view(self.moving.over(self.target.words))
+        some = passes.view(self.target.bags.rows(first, first + len(out)))
+        passes.accumulate(some, masses_view, back, 0, self.omr, False, out, self.threads)
+
+    def _fill(self, costs: Float32Array, start: int) -> None:
+        """Distances of all target words (rows) to a few moving words from ``start`` on (columns)."""
+        words = self.moving.words[start : start + costs.shape[1]]
+        few, known = slice(start, start + len(words)), len(self.vectors)
+        some = costs[:known, : len(words)]
+        vectors, squares = self.moving_vectors[few], self.moving_squares[few]
+        passes.word_distances(self.vectors, self.squares, vectors, squares, some, self.threads)
+        self.frame.price(some)
+        costs[known:] = self.frame.far
         same = self.target.number_of(words)
         costs[same[same >= 0], np.flatnonzero(same >= 0)] = passes.FAR_AWAY if self.omr else 0.0
-        return costs
 
 
-def linear(x: Bags, y: Bags, problem: Problem, out: Float32Array, tick: Any) -> None:
-    """The one-sided values ``out[x, y]`` of x's words moving to y's."""
-    Moving(x, y, problem).run(out, tick)
+def move_unknown(x: Bags, y: Bags, problem: Problem, out: Float32Array) -> None:
+    """Add to ``out[x, y]`` what x's words without a vector cost: c_max for what exceeds y's mass of the word."""
     if x.unknown_view is None:
         return
-    # A word without a vector pays c_max for what exceeds the other document's mass of it.
     frame, threads, kind = problem.frame, problem.run.threads, problem.overlap
     size = len(frame.words)
     graph, target = passes.empty_graph(size), (y.view if y.unknown_view is None else y.unknown_view).widened(size)
@@ -107,6 +126,27 @@ def linear(x: Bags, y: Bags, problem: Problem, out: Float32Array, tick: Any) -> 
             passes.panel_sums(target, moving.widened(size), graph, 1.0, passes.PanelKind[kind], added, threads=threads)
             added *= np.float32(frame.far)
             out[start : start + len(some)] += added
+
+
+def linear(x: Bags, y: Bags, problem: Problem, out: Float32Array, tick: Any) -> None:
+    """The one-sided values ``out[x, y]`` of x's words moving to y's."""
+    Moving(x, y, problem).run(out, tick)
+    move_unknown(x, y, problem, out)
+
+
+def linear_both(x: Bags, y: Bags, problem: Problem, out: Float32Array, tick: Any) -> None:
+    """The larger one of both one-sided values, from distances that are computed once."""
+    moving = Moving(x, y, problem, both=True)
+    back = moving.back(x)
+    moving.run(out, tick, back)
+    move_unknown(x, y, problem, out)
+    step = max(16, problem.run.memory // NEAREST_PART // (4 * max(len(x), 1)))
+    for start in range(0, len(y), step):
+        some = y.slice(start, min(start + step, len(y)))
+        right = np.empty((len(some), len(x)), dtype=np.float32)
+        moving.run_back(back, start, right)
+        move_unknown(some, x, problem, right)
+        passes.transposed_max(out[:, start : start + len(some)], right, problem.run.threads)
 
 
 class Blocks(Method):
@@ -127,7 +167,7 @@ class Blocks(Method):
         sides = 1 if problem.symmetric or problem.side != "both" else 2
         sums = (problem.y.masses.nnz * rows + problem.x.masses.nnz * columns) / 16 * _PASS
         minima = (problem.x.masses.nnz * n_y + problem.y.masses.nnz * n_x) * _MINIMUM
-        return float(sides * (n_x * n_y * d * _FLOP + (minima + sums) / 2 + (n_x + n_y) * d * _GATHER))
+        return float(n_x * n_y * d * _FLOP + sides * (minima + sums) / 2 + (n_x + n_y) * d * _GATHER)
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         x, y, threads = problem.x, problem.y, problem.run.threads
@@ -138,18 +178,21 @@ class Blocks(Method):
             elif problem.symmetric and problem.side == "both":
                 passes.make_symmetric(out, threads)
             return
-        columns = max(256, problem.run.memory // 2 // (4 * max(len(x), 1)))
-        parts = list(problem.tiles(len(x), columns))
-        for number, (_, span) in enumerate(parts):
+        memory = problem.run.memory // NEAREST_PART
+        if problem.side == "both":
+            most = memory // (64 * max(len(y.words), 1)) * 16
+            parts = list(problem.tiles(max(16, most), max(256, memory // (8 * COLUMNS))))
+        else:
+            parts = list(problem.tiles(len(x), max(256, memory // (4 * max(len(x), 1)))))
+        for number, (rows, columns) in enumerate(parts):
             tick = report.part(number / len(parts), (number + 1) / len(parts))
-            some = y.slice(span.start, span.stop)
-            right = np.empty((len(some), len(x)), dtype=np.float32)
-            linear(some, x, problem, right, tick.part(0.0, 0.5))
-            if problem.side == "right":
-                out[:, span] = right.T
-                continue
-            linear(x, some, problem, out[:, span], tick.part(0.5, 1.0))
-            passes.transposed_max(out[:, span], right, threads)
+            some_x, some_y = x.slice(rows.start, rows.stop), y.slice(columns.start, columns.stop)
+            if problem.side == "both":
+                linear_both(some_x, some_y, problem, out[rows, columns], tick)
+            else:
+                right = np.empty((len(some_y), len(some_x)), dtype=np.float32)
+                linear(some_y, some_x, problem, right, tick)
+                out[:, columns] = right.T
 
 
 class QueryRows(Method):
