@@ -43,3 +43,11 @@ def test_walks_are_short_and_true(title: str, most: int) -> None:
         assert names, step
         for module, name in names:
             assert name in defined(module), f"{module} has no {name}"
+
+
+def test_what_readers_look_for_is_there() -> None:
+    rows = PAGE.partition("| you look for |")[2].partition("\n\n")[0]
+    names = re.findall(r"`([\w/]+):([\w.]+)`", rows)
+    assert len(names) > 10
+    for module, name in names:
+        assert name in defined(module), f"{module} has no {name}"
