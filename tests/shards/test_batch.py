@@ -51,7 +51,7 @@ def test_processes_and_resuming_give_the_same_bytes(folder, queries, tmp_path):
     search(str(folder), queries, tmp_path / "a", choices=Choices(block=2), keep=True)
     search(str(folder), queries, tmp_path / "b", choices=Choices(block=2), engine=Local(2))
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
-    (tmp_path / "a.job" / "queries-000001.npz").unlink()
+    (tmp_path / "a.job" / "check_queries-000001.npz").unlink()
     (tmp_path / "a.job" / "best-000002.parquet").unlink()
     again = search(str(folder), queries, tmp_path / "c", choices=Choices(block=2), work=tmp_path / "a.job")
     assert again.tasks - again.resumed == 2

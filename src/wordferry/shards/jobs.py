@@ -134,11 +134,10 @@ def duplicates(
     if threshold is not None or (choices is not None and choices.distance is not None):
         checked_threshold(threshold, find_distance((choices and choices.distance) or RECOMMENDED).name)
     job = ShardJob("duplicates", documents, output, choices, {"threshold": threshold}, **run)
-    target = job.start()
-    limit = checked_threshold(threshold, find_distance(job.choices.distance or own_distance(target)).name)
+    limit = checked_threshold(threshold, find_distance(job.choices.distance or job.target.distance).name)
     found: list[Pair] = []
     order: dict[str, int] = {}
-    for number, name in enumerate(job.ask(close, target, options=job.how, threshold=limit)):
+    for number, name in enumerate(job.ask(close, options=job.how, threshold=limit)):
         rows = json_values(load(job.run.folder, name), "pairs")
         pairs = Duplicates(Pair(*values) for _, _, *values in rows)
         for first, second, *values in rows:
@@ -149,7 +148,7 @@ def duplicates(
     group = {id: one.representative for one in every.groups for id in (one.representative, *one.others)}
     ids = sorted(group, key=order.__getitem__)
     job.output.write("groups.parquet", parquet_bytes({"id": ids, "group": [group[id] for id in ids]}))
-    return job.finish(target, {"threshold": limit, "pairs_found": len(every), "documents_in_groups": len(ids)})
+    return job.finish({"threshold": limit, "pairs_found": len(every), "documents_in_groups": len(ids)})
 
 
 def search(
@@ -177,7 +176,10 @@ def search(
 
 
 class ShardJob:
-    """One job: an index or shards, given or built, asked in batches of queries or of their own documents."""
+    """One job: an index or shards, given or built, asked in batches of queries or of their own documents.
+
+    Making one reads the queries once, and builds the shards where they are not given.
+    """
 
     def __init__(
         self,
@@ -198,25 +200,30 @@ class ShardJob:
         self.how = {name: getattr(self.choices, name) for name in ("distance", "weights", "unknown")}
         """Options of :meth:`wordferry.Index.similar`."""
         whole_number(self.choices.block, "block", of="documents")
-        self._build: ShardBuild | None = None
-        self._target: Target | None = None
+        build: ShardBuild | None = None
         held = [] if documents.endswith(SUFFIXES) else Location(documents).names()
         if FILE in held or _CATALOGUE in held:
             if shards is not None or embeddings is not None or tokenizer is not None:
                 raise InputError(f"{documents} is an index already: shards, vectors and tokenizer are those it has.")
-            self._target = Target.of(documents, sharded=FILE in held)
-            self.documents, self.shards = self._target.documents, self._target.shards or 1
-            own: Mapping[str, Any] = {"index": self._target.state, "choices": asdict(self.choices)}
+            self.target = Target.of(documents, sharded=FILE in held)
+            self.documents, self.shards = self.target.documents, self.target.shards or 1
+            own: Mapping[str, Any] = {"index": self.target.state, "choices": asdict(self.choices)}
         else:
-            self._build = ShardBuild(documents, self.choices, embeddings, tokenizer, labelled=kind == "classify")
-            self.documents = self._build.documents
+            build = ShardBuild(documents, self.choices, embeddings, tokenizer, labelled=kind == "classify")
+            self.documents = build.documents
             count = math.ceil(self.documents / _SHARD) if shards is None else whole_number(shards, "shards")
             self.shards = min(count, self.documents)
-            own = {**self._build.plan, "shards": self.shards}
+            own = {**build.plan, "shards": self.shards}
         self._parts = None if queries is None else self._cut(queries)
         asked = None if self._parts is None else [part.to_json() for part in self._parts]
         plan = {"format": 1, "job": kind, "options": dict(options), "queries": asked, **own}
         self.run = JobRun(self.output, plan, **run)
+        if self._parts is not None:
+            self._perform(check_queries, self.choices.fields)
+        if build is not None:
+            place = Location(self.run.folder / SHARDS)
+            build.run(self.run, place, self.shards)
+            self.target = Target.of(place.address, sharded=True)
 
     def _cut(self, queries: str) -> list[SourcePart]:
         """Queries in batches, of which there are as many as shards at least: so many workers find something to do."""
@@ -224,18 +231,7 @@ class ShardJob:
         fewer = math.ceil(sum(part.rows for part in parts) / self.shards)
         return parts if fewer >= self.choices.block else cut(queries, fewer, self.choices.fields)
 
-    def start(self) -> Target:
-        """Read the queries once, build the shards where they are not given, and say what is asked."""
-        if self._parts is not None:
-            self._perform("queries", check_queries, self.choices.fields)
-        if self._build is not None:
-            place = Location(self.run.folder / SHARDS)
-            self._build.run(self.run, place, self.shards)
-            self._target = Target.of(place.address, sharded=True)
-        assert self._target is not None
-        return self._target
-
-    def _perform(self, kind: str, function: TaskFunction, shared: Any) -> dict[str, Done]:
+    def _perform(self, function: TaskFunction, shared: Any) -> dict[str, Done]:
         """A task for every batch of queries, or of the documents themselves."""
         if self._parts is not None:
             batches: list[dict[str, Any]] = [{"part": part.to_json()} for part in self._parts]
@@ -243,28 +239,28 @@ class ShardJob:
             step = max(1, min(self.choices.block, math.ceil(self.documents / self.shards)))
             starts = range(0, self.documents, step)
             batches = [{"start": start, "stop": min(self.documents, start + step)} for start in starts]
-        return self.run.run([Task(f"{kind}-{n:06d}", function, batch) for n, batch in enumerate(batches)], shared)
+        tasks = [Task(f"{function.__name__}-{n:06d}", function, batch) for n, batch in enumerate(batches)]
+        return self.run.run(tasks, shared)
 
-    def ask(self, function: TaskFunction, target: Target, **asked: Any) -> dict[str, Done]:
+    def ask(self, function: TaskFunction, **asked: Any) -> dict[str, Done]:
         """Ask an index, by a task for every batch."""
-        shared = AskInputs(target, self.choices.fields, device_name(), **asked)
-        return self._perform(function.__name__, function, shared)
+        return self._perform(function, AskInputs(self.target, self.choices.fields, device_name(), **asked))
 
     def answer(self, function: TaskFunction, **asked: Any) -> JobSummary:
         """Ask, each task for one part of the answer; write the parts, and sum up."""
-        target = self.start()
-        done = self.ask(function, target, **asked)
+        done = self.ask(function, **asked)
         self.run.write(done)
         facts = [one.facts for one in done.values()]
         voted = {name: sum(one[name] for one in facts) for name in ("labelled", "right") if name in facts[0]}
-        return self.finish(target, voted)
+        return self.finish(voted)
 
-    def finish(self, target: Target, facts: Mapping[str, Any]) -> JobSummary:
+    def finish(self, facts: Mapping[str, Any]) -> JobSummary:
         """Let go of the index, and sum up."""
         close_opened()
-        queries = target.documents if self._parts is None else sum(part.rows for part in self._parts)
-        own = {"queries": queries, "pairs": queries * target.documents, "shards": target.shards or 1}
-        return self.run.finish(target.documents, {**own, **facts})
+        documents = self.target.documents
+        queries = documents if self._parts is None else sum(part.rows for part in self._parts)
+        own = {"queries": queries, "pairs": queries * documents, "shards": self.target.shards or 1}
+        return self.run.finish(documents, {**own, **facts})
 
 
 # -- what workers do ------------------------------------------------------------------------------------------------
@@ -279,15 +275,18 @@ class Target:
     documents: int
     shards: int | None
     """None for an undivided index."""
+    distance: str
+    """The name of its own."""
 
     @classmethod
     def of(cls, address: str, *, sharded: bool) -> Target:
         """A folder of shards, or an undivided index, as it is now."""
         if sharded:
-            manifest = Common(address).manifest
-            return cls(address, manifest.identity, manifest.documents, len(manifest.shards))
+            common = Common(address)
+            manifest, distance = common.manifest, common.config.distance
+            return cls(address, manifest.identity, manifest.documents, len(manifest.shards), distance)
         with Index.open(address) as index:
-            return cls(address, f"{index.identity} {index.generation}", len(index), None)
+            return cls(address, f"{index.identity} {index.generation}", len(index), None, index.config.distance)
 
 
 @dataclass(frozen=True)
@@ -303,14 +302,6 @@ class AskInputs:
     """Of :meth:`wordferry.Index.similar`, or of :meth:`wordferry.Index.search`."""
     threshold: float = 0.0
     voting: str = "gap"
-
-
-def own_distance(target: Target) -> str:
-    """The name of the distance of an index or of shards."""
-    if target.shards is not None:
-        return Common(target.address).config.distance
-    with Index.open(target.address) as index:
-        return index.config.distance
 
 
 _opened: dict[Target, Index] = {}

@@ -71,7 +71,6 @@ class RayBackend(ShardRouter):
         self._down: dict[tuple[int, int], Any] = {}
         """Replicas that gave no answer the last time, each with what it still owes."""
         self._turn = count()
-        self.config = common.config
 
     def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """The answers by shard; one of whose replicas none gives an answer within the time is left out."""

@@ -224,8 +224,8 @@ class Shard(LocalIndex):
             raise FormatError(f"Shard {record.name} was changed after it was built. Build the shards again together.")
 
     def facts(self) -> dict[str, Any]:
-        """What every shard of a build says alike: the build, and the dimension of the documents' vectors."""
-        return {"build": self.common.manifest.identity, "dimension": self.dimension}
+        """What every shard of a build says alike: its choices, and the dimension of the documents' vectors."""
+        return {"config": self.config, "dimension": self.dimension}
 
     def verify(self) -> Verification:
         """Compare every file with its checksum, and all parts of the index with each other."""

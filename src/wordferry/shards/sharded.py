@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -41,20 +41,9 @@ from wordferry.words.related.graph import RelatedWords
 _MOST_VALUES = 10_000
 
 
-@dataclass(frozen=True)
-class ShardAnswers:
-    """Answers by shard, and the names of shards that did not answer."""
-
-    answers: list[Any]
-    numbers: list[int]
-    """Which shards the answers are from."""
-    missing: tuple[str, ...]
-
-
 class ShardRouter(ABC):
     """Asks shards, wherever they are."""
 
-    config: Config
     strict = True
     """Whether a shard that gives no answer is an error; otherwise it is named in the answer."""
 
@@ -65,13 +54,13 @@ class ShardRouter(ABC):
     def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Ask some shards, each its own question: the answers by shard, in their order; one may be missing."""
 
-    def every(self, method: str, *arguments: Any) -> ShardAnswers:
-        """Ask all shards one question."""
+    def every(self, method: str, *arguments: Any) -> tuple[dict[int, Any], tuple[str, ...]]:
+        """Ask all shards one question: the answers by shard, and the names of shards that did not answer."""
         found = self.ask(method, dict.fromkeys(range(len(self.names)), arguments))
         missing = tuple(name for number, name in enumerate(self.names) if number not in found)
         if missing and (self.strict or not found):
             raise StorageError(f"No answer from the shards {', '.join(missing)}. Ask again in a moment.")
-        return ShardAnswers(list(found.values()), list(found), missing)
+        return found, missing
 
     def some(self, arguments: Mapping[int, tuple[Any, ...]], method: str) -> list[Any]:
         """Ask some shards, each its own question; who gives no answer is asked once more."""
@@ -112,7 +101,6 @@ class InProcess(ShardRouter):
         except BaseException:
             self.close()
             raise
-        self.config = self.shards[0].config
 
     def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Ask some shards; here all answer."""
@@ -145,7 +133,10 @@ class ShardBackend:
         self.identity = common.manifest.identity
         """A name for exactly these shards."""
         self.embeddings: Embeddings = common.embeddings
-        self.config: Config = router.config
+        facts = router.any("facts")
+        self.config: Config = facts["config"]
+        self.dimension: int = facts["dimension"]
+        """Of the documents' vectors; 0 where they have none."""
         self.tokenizer: Tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
         self._firsts = np.array([record.first for record in common.manifest.shards], dtype=np.int64)
         self._encoder: Encoder | None = None
@@ -156,11 +147,6 @@ class ShardBackend:
     def related(self) -> RelatedWords | None:
         """The related words of all documents' words; None where none has a vector."""
         return self.common.related
-
-    @cached_property
-    def dimension(self) -> int:
-        """Of the documents' vectors; 0 where they have none."""
-        return int(self.router.any("facts")["dimension"])
 
     def encoder(self) -> Encoder | None:
         """What makes vectors of texts; None where vectors were brought."""
@@ -176,19 +162,19 @@ class ShardBackend:
     def search(self, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings) -> list[Hits]:
         """The hits of every query by words, given as tokens."""
         tokens = [list(some) for some in asked]
-        found = self.router.every("best", tokens, replace(ask, progress=None), settings)
-        counts = summed([counts for _, counts in found.answers])
+        found, missing = self.router.every("best", tokens, replace(ask, progress=None), settings)
+        counts = summed([counts for _, counts in found.values()])
         method = "words" if ask.vectors is None else "words and meaning"
         tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
         for number, some in enumerate(tokens):
-            ranking = self._ranked([answers[number] for answers, _ in found.answers], ask.k)
+            ranking = self._ranked([answers[number] for answers, _ in found.values()], ask.k)
             documents = zip(self._at(ranking.rows, "documents_at"), ranking.scores.tolist(), strict=True)
             own = [
                 self._hit(one, some, partial(self._why, ranking, place), ask.explain, score=score)
                 for place, (one, score) in enumerate(documents)
             ]
-            hits.append(Hits(own, method=method, counts=counts, missing=found.missing))
+            hits.append(Hits(own, method=method, counts=counts, missing=missing))
             tell(number + 1, len(tokens))
         return hits
 
@@ -249,12 +235,12 @@ class ShardBackend:
         """The hits of every query by distances, one after the other, or without any by meaning."""
         tokens = [list(some) for some in asked]  # nothing that was looked up goes with them
         first = ask.k if ask.rerank is None else ask.candidates
-        found = self.router.every("near", tokens, stages, replace(ask, k=first, rerank=None, progress=None))
-        about |= {"counts": summed([counts for _, counts in found.answers]), "missing": found.missing}
+        found, missing = self.router.every("near", tokens, stages, replace(ask, k=first, rerank=None, progress=None))
+        about |= {"counts": summed([counts for _, counts in found.values()]), "missing": missing}
         tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
         for number, some in enumerate(asked):
-            near = _nearest([answers[number] for answers, _ in found.answers], first)[: ask.k]
+            near = _nearest([answers[number] for answers, _ in found.values()], first)[: ask.k]
             hits.append(Hits((self._near_hit(one, some, stages[-1:]) for one in near), **about))
             tell(number + 1, len(tokens))
         return hits
@@ -272,7 +258,8 @@ class ShardBackend:
 
     def vector(self, id: str) -> Any:
         """The vector of a document; None when there is no such document."""
-        return next((one for one in self.router.every("vector", id).answers if one is not None), None)
+        found, _ = self.router.every("vector", id)
+        return next((one for one in found.values() if one is not None), None)
 
     def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Explanation:
         """Why two texts, given as tokens, are as far apart as they are with the weights of the index."""
@@ -283,31 +270,32 @@ class ShardBackend:
 
     def find(self, id: str) -> Document | None:
         """One document by its id; None when there is none."""
-        found = self.router.every("find", id)
-        document = next((one for one in found.answers if one is not None), None)
-        if document is None and found.missing:
-            silent = ", ".join(found.missing)
+        found, missing = self.router.every("find", id)
+        document = next((one for one in found.values() if one is not None), None)
+        if document is None and missing:
+            silent = ", ".join(missing)
             raise NotFound(f"{self.path} has no document {id!r}, but of the shards {silent} there is no answer.")
         return document
 
     def ids(self) -> list[str]:
         """The ids of all documents, in their order."""
-        return [id for ids in self.router.every("ids").answers for id in ids]
+        found, _ = self.router.every("ids")
+        return [id for ids in found.values() for id in ids]
 
     def count(self, condition: Condition | None) -> int:
         """How many documents pass a filter."""
-        return sum(self.router.every("count", condition).answers)
+        found, _ = self.router.every("count", condition)
+        return sum(found.values())
 
     def page(self, span: tuple[int, int], after: str | None, condition: Condition | None) -> list[Document]:
         """Documents in their order: how many at most and how many to pass over first, behind the one with an id."""
         limit, offset = span
         start = 0
         if after is not None:
-            found = self.router.every("find", after)
-            places = [number for number, one in zip(found.numbers, found.answers, strict=True) if one is not None]
-            if not places:
+            found, _ = self.router.every("find", after)
+            start = next((number for number, one in found.items() if one is not None), -1)
+            if start < 0:
                 raise NotFound(f"{self.path} has no document {after!r} to go on after.")
-            start = places[0]
         documents: list[Document] = []
         for number in range(start, len(self._firsts)):
             own = (limit - len(documents), offset)
@@ -331,11 +319,12 @@ class ShardBackend:
     def fields(self, most: int) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
         every: dict[str, list[Field]] = {}
-        for fields in self.router.every("fields", _MOST_VALUES).answers:
+        found, _ = self.router.every("fields", _MOST_VALUES)
+        for fields in found.values():
             for field in fields:
                 every.setdefault(field.name, []).append(field)
-        found = [_joined_field(name, some, most) for name, some in every.items()]
-        return sorted(found, key=lambda one: (-one.documents, one.name))
+        joined = [_joined_field(name, some, most) for name, some in every.items()]
+        return sorted(joined, key=lambda one: (-one.documents, one.name))
 
     def verify(self) -> Any:
         """Compare every file with its checksum; FormatError names the shard that is damaged."""
