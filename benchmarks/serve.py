@@ -84,11 +84,11 @@ def make_heavy(documents: int, number: int) -> bytes:
     import wordferry
     from wordferry.web.engine import SearchQuery
     from wordferry.web.settings import Limits
-    from wordferry.web.work import Sizes, of_search
+    from wordferry.web.work import of_search
 
     limits = Limits()
     known = [word for word in wordferry.default_embeddings().vocabulary if word.isalpha() and 3 < len(word) < 8]
-    one = of_search([SearchQuery("", 10, words=1000, how={"distance": "wmd"})], Sizes(documents, 6_000)).steps / 1000
+    one = of_search([SearchQuery("", 10, words=1000, how={"distance": "wmd"})], documents, 6_000).steps / 1000
     most = int(0.9 * limits.work / one)
     generator = random.Random(number)
     texts = []

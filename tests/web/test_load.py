@@ -31,12 +31,12 @@ from wordferry.errors import Cancelled, InputError
 from wordferry.web import service
 from wordferry.web.engine import SearchQuery, ServedIndex
 from wordferry.web.settings import Limits
-from wordferry.web.work import Sizes, WorkEstimate, of_explanation, of_pair, of_search
+from wordferry.web.work import WorkEstimate, of_explanation, of_pair, of_search
 from wordferry.web.workers import Batcher, Workers
 from wordferry.words.related.whole import related_of
 
 DOCUMENTS = 4_000
-THOUSAND = Sizes(1_000, 500)
+THOUSAND = 1_000, 500
 
 pytestmark = pytest.mark.xdist_group("servers")
 
@@ -382,37 +382,37 @@ def test_the_attack_of_old_is_refused(large_index: Path) -> None:
 
 
 def of_texts(
-    distance: str | None, *words: int, sizes: Sizes = THOUSAND, k: int = 10, explain: bool = False
+    distance: str | None, *words: int, sizes: tuple[int, int] = THOUSAND, k: int = 10, explain: bool = False
 ) -> WorkEstimate:
     """A search for texts of so many different words."""
     how = {} if distance is None else {"distance": distance}
-    return of_search([SearchQuery("", k, explain=explain, words=count, how=how) for count in words], sizes)
+    return of_search([SearchQuery("", k, explain=explain, words=count, how=how) for count in words], *sizes)
 
 
 def test_estimates_grow_with_what_is_asked() -> None:
     few = of_texts("rel-rwmd", 10)
     assert of_texts("wmd", 10).steps > few.steps
     assert of_texts("rel-rwmd", 10, 10).steps == 2 * few.steps
-    assert of_texts("rel-rwmd", 10, sizes=Sizes(2_000, 500)).steps > few.steps
+    assert of_texts("rel-rwmd", 10, sizes=(2_000, 500)).steps > few.steps
     filtered = SearchQuery("", 10, words=10, how={"distance": "rel-rwmd"}, filter={"year": {"gt": 1, "lt": 2}})
-    assert of_search([filtered], THOUSAND).steps > few.steps
-    assert of_texts("wmd", 10, sizes=Sizes(1_000, 900)).steps > of_texts("wmd", 10).steps
+    assert of_search([filtered], *THOUSAND).steps > few.steps
+    assert of_texts("wmd", 10, sizes=(1_000, 900)).steps > of_texts("wmd", 10).steps
     assert of_texts(None, 10).steps < few.steps
-    assert of_texts("rel-rwmd", 110, sizes=Sizes(1_000_000, 40_000)).light(Limits())
-    assert not of_texts("wmd", 110, sizes=Sizes(1_000_000, 40_000)).light(Limits())
+    assert of_texts("rel-rwmd", 110, sizes=(1_000_000, 40_000)).light(Limits())
+    assert not of_texts("wmd", 110, sizes=(1_000_000, 40_000)).light(Limits())
     assert of_texts(None, 10, k=1_000).steps > 10 * of_texts(None, 10).steps
     assert of_texts(None, 10, k=1_000, explain=True).steps > 2 * of_texts(None, 10, k=1_000).steps
     assert not of_texts(None, *[10] * 64, k=1_000).light(Limits())
     with pytest.raises(InputError, match="for 1001 hits explained is about"):
         of_texts(None, *[10] * 64, k=1_000, explain=True).check(Limits())
     with pytest.raises(InputError, match=r"about 4\.5 times"):
-        of_texts("wmd", 10_000, sizes=Sizes(10, 60_000)).check(Limits())
+        of_texts("wmd", 10_000, sizes=(10, 60_000)).check(Limits())
     assert of_pair(["wmd", "act"], 10, 10).steps > of_pair(["wmd"], 10, 10).steps
     with pytest.raises(InputError, match="about 2,000 times"):
         of_explanation("wmd", 100_000, 100_000, 0).check(Limits(work_bytes=160 * 5e6))
     assert not of_explanation("wmd", 1, 1, 1_000_000).light(Limits())
     with pytest.raises(InputError, match="rel-rwmd"):
-        of_texts("wmd", *[12_528] * 16, sizes=Sizes(20_000, 5_000)).check(Limits())
+        of_texts("wmd", *[12_528] * 16, sizes=(20_000, 5_000)).check(Limits())
 
 
 def test_a_batch_is_cancelled_when_nobody_waits_for_it() -> None:

@@ -302,7 +302,7 @@ class PairWords:
 
 
 def written(text: Text) -> str:
-    """A text as a list for review shows it: tokens with a blank between two."""
+    """A text as people read it: tokens with a blank between two."""
     return text if isinstance(text, str) else " ".join(text)
 
 

@@ -17,6 +17,7 @@ from wordferry.compare.measure import Measure
 from wordferry.errors import InputError, NotFound, ReplacedError
 from wordferry.index import Hits, Index
 from wordferry.index.config import RECOMMENDED
+from wordferry.index.duplicates import written
 from wordferry.texts.reasons import WORD, no_known_word, no_word
 from wordferry.texts.sentences import passages
 from wordferry.texts.stop_marks import all_words
@@ -294,7 +295,7 @@ class ServedIndex:
         text = isinstance(side.text, str)
         split = self.index.tokenizer if text else lambda piece: [piece]
         segments, start = [], 0
-        for number, piece in enumerate((_WORD if text else _TOKEN).split(plain(side.text))):  # every second may be one
+        for number, piece in enumerate((_WORD if text else _TOKEN).split(written(side.text))):  # a word
             check_cancelled()
             inside = not side.spans or any(low <= start < high for low, high in side.spans)
             words = split(piece) if inside and number % 2 else []
@@ -429,7 +430,7 @@ def _flow(row: Any, *, turned: bool) -> dict[str, Any]:
 
 def document(one: Any) -> dict[str, Any]:
     """A document as answers show it."""
-    return {"id": one.id, "text": plain(one.text), "label": one.label, "metadata": dict(one.metadata)}
+    return {"id": one.id, "text": written(one.text), "label": one.label, "metadata": dict(one.metadata)}
 
 
 @contextmanager
@@ -439,11 +440,6 @@ def said_of(id: str | None) -> Iterator[None]:
         yield
     except NotFound:
         raise NotFound(f"There is no document {id!r}.") from None
-
-
-def plain(text: Text) -> str:
-    """A document that was given as tokens is shown as them, with spaces between."""
-    return text if isinstance(text, str) else " ".join(text)
 
 
 def dumped(value: Any) -> bytes:

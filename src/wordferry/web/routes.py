@@ -46,6 +46,9 @@ _PACKED: dict[int | str, dict[str, Any]] = {
 }
 
 
+_READER = Depends(HTTPBearer(auto_error=False, description="The reader or the writer token."))
+
+
 def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {s: {"model": models.ErrorAnswer, "description": _MEANINGS[s]} for s in statuses}
 
@@ -92,9 +95,8 @@ def _of_body(endpoint: Callable[[Any], Awaitable[Response]]) -> Callable[[Reques
 
 def reading(service: Service) -> APIRouter:
     requests = models.request_models(service.settings.limits)
-    bearer = Depends(HTTPBearer(auto_error=False, description="The reader or the writer token."))
     common = _errors(400, 401, 413, 415, 422, 503)
-    router = APIRouter(prefix="/api", route_class=_route(service), dependencies=[bearer], tags=["read"])
+    router = APIRouter(prefix="/api", route_class=_route(service), dependencies=[_READER], tags=["read"])
     SearchRequest, SimilarRequest = requests["search"], requests["similar"]
     DistanceRequest, ExplainRequest = requests["distance"], requests["explain"]
 
@@ -193,14 +195,13 @@ def writing(service: Service) -> APIRouter:
 
 def watching(service: Service) -> APIRouter:
     router = APIRouter(tags=["watch"])
-    bearer = Depends(HTTPBearer(auto_error=False, description="The reader or the writer token."))
 
     @router.get("/healthz", response_model=models.Health)
     async def healthz() -> Response:
         """Whether the service answers; needs no token."""
         return _json({"status": "ok"})
 
-    @router.get("/metrics", responses=_errors(401), response_class=PlainTextResponse, dependencies=[bearer])
+    @router.get("/metrics", responses=_errors(401), response_class=PlainTextResponse, dependencies=[_READER])
     async def metrics() -> Response:
         """Counters in the Prometheus text format."""
         documents = (await service.facts())["documents"]

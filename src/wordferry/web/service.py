@@ -17,16 +17,15 @@ from typing import Any, TypeVar
 
 import orjson
 
-from wordferry.base.runtime import usable_cores
+from wordferry.base.runtime import check_cancelled, usable_cores
 from wordferry.compare.distances import find_distance
-from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
+from wordferry.errors import InputError, NotFound, ReplacedError, StorageError, WordferryError
 from wordferry.texts.reasons import no_word
 from wordferry.web.engine import SearchQuery, ServedIndex, dumped
 from wordferry.web.guard import access_log, log_line, share_of_request
-from wordferry.web.mapping import Mapping
 from wordferry.web.metrics import Metrics
-from wordferry.web.settings import Settings
-from wordferry.web.work import Sizes, WorkEstimate, of_explanation, of_pair, of_search
+from wordferry.web.settings import Limits, Settings
+from wordferry.web.work import WorkEstimate, of_explanation, of_pair, of_search
 from wordferry.web.workers import Batcher, Overloaded, Workers
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.whole import related_of
@@ -39,6 +38,8 @@ _HITS = 128
 _FRESH_SECONDS = 0.25
 """How long a request for counts waits for new ones before it gets the last ones."""
 _OLD_SECONDS = 5.0
+_FIRST_SECONDS = 0.3
+"""How long an answer waits for a map that is nearly there."""
 _REPLACED = 4
 """How often a request begins again because the index was replaced under it."""
 writer_admitted: ContextVar[bool] = ContextVar("wordferry_writer", default=False)
@@ -62,7 +63,8 @@ class Service:
         self._writer = Workers("write", 1, limits.waiting)
         self._watch = Workers("watch", 1, 1)
         self._building = Workers("graph", 1, 1)
-        self._mapping = Mapping(limits)
+        self._drawing = Workers("map", 1, 1)
+        self._map = CollectionMap(self._drawing, limits)
         self._facts: dict[str, Any] = {}
         self._seen = 0.0
         self._fresh: asyncio.Task[None] | None = None
@@ -79,9 +81,8 @@ class Service:
 
     def stop(self) -> None:
         """Cancel what still runs; a write gets a moment to end first."""
-        for workers in (self._searches, self._heavy, self._reads, self._watch, self._building):
+        for workers in (self._searches, self._heavy, self._reads, self._watch, self._building, self._drawing):
             workers.close()
-        self._mapping.stop()
         self._writer.close(self.settings.stop_seconds / 4)
         if self._own is not None:
             self._own.close()
@@ -132,12 +133,12 @@ class Service:
 
     async def map_state(self) -> dict[str, Any]:
         """Whether a map of the collection is ready; asking for it has it drawn."""
-        return await self._mapping.state(*await self._reads.run(self.engine.state))
+        return await self._map.state(*await self._reads.run(self.engine.state))
 
     async def map_part(self, name: str) -> bytes:
         """The texts or the arrays of that map."""
         _, key, _ = await self._reads.run(self.engine.state)
-        return self._mapping.part(name, key)
+        return self._map.part(name, key)
 
     async def facts(self) -> dict[str, Any]:
         """What is stored: as it is now where that is known at once, else as it was a moment ago."""
@@ -150,13 +151,13 @@ class Service:
             self._facts = await self.answered(lambda: self._watch.run(self.engine.stats))
             self._seen = time.monotonic()
 
-    async def _sizes(self) -> Sizes:
+    async def _sizes(self) -> tuple[int, int]:
         """How many documents and different words there are, as seen a moment ago."""
         if not self._facts:
             await self.facts()
         elif time.monotonic() - self._seen > _OLD_SECONDS:
             self.start()
-        return Sizes(int(self._facts.get("documents") or 0), int(self._facts.get("words") or 0))
+        return int(self._facts.get("documents") or 0), int(self._facts.get("words") or 0)
 
     async def search(self, request: Any) -> bytes:
         """Answer each text of a search: by its words, or by a distance where one is given."""
@@ -209,11 +210,11 @@ class Service:
     async def _find(self, queries: list[SearchQuery]) -> list[bytes]:
         """The results of queries, joined with those of others where they are light."""
         engine, limits, sizes = self.engine, self.settings.limits, await self._sizes()
-        work = of_search(queries, sizes)
+        work = of_search(queries, *sizes)
         if not work.light(limits):  # perhaps it is, once its words are counted
             counts = await self._reads.run(engine.counted, queries)
             queries = [replace(query, words=count) for query, count in zip(queries, counts, strict=True)]
-            work = of_search(queries, sizes).check(limits)
+            work = of_search(queries, *sizes).check(limits)
         if work.light(limits):
             results = await self._batcher.submit((engine, queries[0].lane), queries, _held)
         else:
@@ -261,6 +262,59 @@ class Service:
             relate = partial(related_of, threads=max(1, usable_cores() - 1))
             self._graph = asyncio.create_task(self._building.run(relate, self.engine.index.embeddings))
         return await asyncio.shield(self._graph)
+
+
+class CollectionMap:
+    """A map of the collection, drawn when somebody asks for it and kept until the collection changes.
+
+    An older state's is never shown: what was deleted is gone.
+    """
+
+    def __init__(self, workers: Workers, limits: Limits) -> None:
+        self._workers, self._limits = workers, limits
+        self._task: asyncio.Task[dict[str, bytes]] | None = None
+        self._key: tuple[Any, ...] = ()
+        """Which index is drawn, and which state of it."""
+        self._progress = 0.0
+
+    async def state(self, index: Any, key: tuple[Any, ...], documents: int) -> dict[str, Any]:
+        """Whether the map of a state is ready; if not, it is being drawn from now on."""
+        if documents > self._limits.map_documents:
+            raise InputError(
+                f"The collection has {documents} documents, and a map of this service has "
+                f"{self._limits.map_documents} at most. Draw it with 'wordferry map' instead."
+            )
+        if documents == 0:
+            raise InputError("The collection is empty, so there is nothing to draw.")
+        task = self._task
+        if task is None or (task.done() and (self._key != key or task.cancelled())):
+            self._key, self._progress = key, 0.0
+            task = self._task = asyncio.create_task(self._workers.run(self._packed, index))
+        await asyncio.wait({task}, timeout=_FIRST_SECONDS)
+        ready = task.done() and self._key == key
+        if ready and task.exception() is not None:  # said once: whoever asks again starts again
+            self._task = None
+            task.result()
+        return {"ready": ready, "progress": 1.0 if ready else round(self._progress, 3), "documents": documents}
+
+    def part(self, name: str, key: tuple[Any, ...]) -> bytes:
+        """The texts or the arrays of the map that is ready, compressed as the page takes them."""
+        task = self._task
+        if task is None or not task.done() or self._key != key or task.exception() is not None:
+            raise NotFound("No map of the present state is ready. GET /api/map draws one and says when it is.")
+        return task.result()[name]
+
+    def _packed(self, index: Any) -> dict[str, bytes]:
+        from wordferry.maps.page import packed_arrays, packed_texts
+
+        def told(done: int, total: int, /) -> None:
+            check_cancelled()
+            self._progress = 0.95 * done / max(total, 1)
+            time.sleep(0)  # between steps, whoever waits to answer a request comes first
+
+        drawn = index.map(threads=max(1, usable_cores() - 1), progress=told)
+        check_cancelled()
+        return {"texts": packed_texts(drawn, "Map"), "arrays": packed_arrays(drawn)}
 
 
 def _places(query: SearchQuery) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from wordferry.compare.distances import find_distance
 from wordferry.compare.problem import Effort
@@ -32,13 +31,6 @@ _PAIR_BYTES = 8
 _EXPLAINED_BYTES = 160
 _CONDITION = 20.0
 """Steps of one condition of a filter on one document."""
-
-
-class Sizes(NamedTuple):
-    """How much there is to search in."""
-
-    documents: int
-    words: int
 
 
 @dataclass(frozen=True)
@@ -68,20 +60,21 @@ class WorkEstimate:
         return self.steps <= limits.light_work
 
 
-def of_search(queries: Sequence[SearchQuery], sizes: Sizes) -> WorkEstimate:
-    """Queries of one lane; without a distance it is a search by words, which reads the lists of those words only."""
+def of_search(queries: Sequence[SearchQuery], documents: int, vocabulary: int) -> WorkEstimate:
+    """Queries of one lane over documents with so many different words; without a distance it is a search by words,
+    which reads the lists of those words only."""
     distance, filter = queries[0].how.get("distance"), queries[0].filter or {}
     conditions = sum(len(rules) if isinstance(rules, Mapping) else 1 for rules in filter.values())  # a list is one
     cost = _BY_WORDS if distance is None else find_distance(distance).effort
     words = [query.most_words for query in queries]
-    steps = sizes.documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * conditions)
-    steps += cost.word * sizes.words * sum(words)
+    steps = documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * conditions)
+    steps += cost.word * vocabulary * sum(words)
     for query in queries:
         steps += query.needed * (_HIT + query.explain * (_HIT_EXPLAINED + _HIT_WORD * query.most_words))
     many = f"{len(words)} text{'s' if len(words) > 1 else ''} of up to {max(words)} different words"
     hits = f"{max(query.needed for query in queries)} hits{' explained' if queries[0].explain else ''}"
-    what = f"{many} x {sizes.documents} documents by {distance or 'words'} for {hits}"
-    return WorkEstimate(steps, cost.word_bytes * sizes.words * max(words), what, "texts, distance, k")
+    what = f"{many} x {documents} documents by {distance or 'words'} for {hits}"
+    return WorkEstimate(steps, cost.word_bytes * vocabulary * max(words), what, "texts, distance, k")
 
 
 def of_pair(distances: Sequence[str], first: int, second: int) -> WorkEstimate:
