@@ -11,11 +11,9 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
-from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.segments import check_manifest
 from wordferry.index.storage.terms import IndexVectors, MadeVectors
 from wordferry.texts.datasets import default_embeddings, default_source, given_or_default
-from wordferry.texts.tokenizers import Tokenizer, tokenizer_from_config
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.vocabulary import Vocabulary
 
@@ -67,18 +65,6 @@ class Config:
     encoder: dict[str, Any] | None = None
     """The name, dimension and fingerprint of the encoder, as :meth:`wordferry.encoders.Encoder.to_json` gives them."""
 
-    def make_tokenizer(self, words: Vocabulary) -> Tokenizer:
-        """The tokenizer of the index, whose vectors are of these words."""
-        return tokenizer_from_config(self.tokenizer, words)
-
-
-def read_config(connection: Database) -> Config:
-    """The choices that a catalogue holds."""
-    values = connection.meta("config")
-    if values is None:
-        raise FormatError(f"{connection.file} is damaged: the entry 'config' is missing.")
-    return Config(**values)
-
 
 def choose_vectors(given: Any, keep: str | None) -> tuple[Embeddings, VectorSource | None, dict[str, Any]]:
     """The vectors of ``embeddings=`` and ``keep=`` of a call; None are the default ones.
@@ -89,14 +75,14 @@ def choose_vectors(given: Any, keep: str | None) -> tuple[Embeddings, VectorSour
     from wordferry.words.loaders.demand import VectorSource
 
     source = VectorSource.of(given)
-    kept, place = _check_keep(keep, given, source)
+    kept = _checked_keep(keep, given, source)
     if source is None:
         embeddings = read_embeddings(given)
     else:
         embeddings = Embeddings.adopt(Vocabulary([]), np.zeros((0, source.dimensions), dtype=np.float32))
     facts: dict[str, Any] = {
         "keep": kept,
-        "path": None if place is None else str(place),
+        "path": str(Path(given).resolve()) if kept == "path" else None,
         "source": None,
         "fingerprint": embeddings.fingerprint if source is None else os.urandom(8).hex(),
         "normalized": embeddings.normalized,
@@ -109,26 +95,24 @@ def choose_vectors(given: Any, keep: str | None) -> tuple[Embeddings, VectorSour
     return embeddings, source, facts
 
 
-def _check_keep(keep: str | None, embeddings: Any, source: VectorSource | None) -> tuple[str, Path | None]:
-    """How the vectors are kept - the default ones are in the package already - and the path to remember, if any."""
+def _checked_keep(keep: str | None, embeddings: Any, source: VectorSource | None) -> str:
+    """How the vectors are kept; the default ones are in the package already."""
     if source is not None:
         if keep not in (None, "copy"):
             raise InputError(f"Vectors that {source.name!r} makes are kept in the index: leave keep= out.")
-        return "made", None
+        return "made"
     if keep is None:
         keep = "package" if _packaged(embeddings) else "copy"
     if keep not in KEEP:
         raise InputError(f"keep must be one of {', '.join(map(repr, KEEP))}; got {keep!r}.")
     if keep == "package" and not _packaged(embeddings):
         raise InputError("keep='package' is for the word vectors that come with wordferry; use keep='copy' for others.")
-    if keep != "path":
-        return keep, None
-    if not isinstance(embeddings, str | os.PathLike):
+    if keep == "path" and not isinstance(embeddings, str | os.PathLike):
         raise InputError(
             "keep='path' remembers where the word vectors are, so pass their path: embeddings='vectors/'. "
             "Save vectors that are only in memory with Embeddings.save, or use keep='copy'."
         )
-    return keep, Path(embeddings).resolve()
+    return keep
 
 
 def _packaged(embeddings: Any) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sized
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from wordferry.errors import InputError
 from wordferry.index.config import RECOMMENDED, Keep
 from wordferry.index.local import LocalIndex
 from wordferry.index.reader import IndexReader
-from wordferry.index.results import Document
 from wordferry.index.write.entries import checked_id, entries
 from wordferry.texts.bow import OnEmpty
 from wordferry.texts.coverage import Coverage
@@ -286,16 +286,11 @@ class Index(IndexReader):
 
         lines = read_review(review)
         going = [line.id for line in lines if line.action == "delete"]
-
-        def check(find: Callable[[str], Document | None]) -> None:
+        with nullcontext() if dry_run or not going else self.backend.writing() as writer:  # nobody else may change them
             for line in lines:
-                line.check(find(line.id), review, self.path)
-
-        if dry_run or not going:
-            check(self.backend.find)
-        else:
-            with self.backend.writing() as writer:
-                writer.delete(going, missing_ok=False, check=check)
+                line.check(self.backend.find(line.id), review, self.path)
+            if writer is not None:
+                writer.delete(going, missing_ok=False)
         return going
 
     def compact(self, *, rebuild: bool = False) -> None:

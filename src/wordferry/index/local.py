@@ -18,7 +18,7 @@ from wordferry.base.runtime import Progress, logger, progress_for
 from wordferry.encoders.encoder import Encoder, checked, find_encoder, stored_encoder
 from wordferry.errors import FormatError, LockedError, NotFound, StorageError
 from wordferry.find.settings import Settings
-from wordferry.index.config import COPY, choose_vectors, open_vectors, read_config
+from wordferry.index.config import COPY, Config, choose_vectors, open_vectors
 from wordferry.index.results import Document, Hit, Hits, Why
 from wordferry.index.search.filters import Condition
 from wordferry.index.search.requests import Ask, method_of
@@ -33,6 +33,7 @@ from wordferry.index.storage.snapshot import OpenState, Snapshot, Snapshots
 from wordferry.index.storage.terms import find_terms
 from wordferry.index.storage.texts import all_documents, as_document, read_document
 from wordferry.texts.bow import LookedUp, looked_up
+from wordferry.texts.tokenizers import tokenizer_from_config
 
 if TYPE_CHECKING:
     from wordferry.base.arrays import Float32Array
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from wordferry.index.storage.graph import Graphs
     from wordferry.index.storage.verify import Stats, Verification
     from wordferry.index.write.writer import Writer
-    from wordferry.kernels.words import NearestByMeaning
     from wordferry.words.embeddings import Embeddings
     from wordferry.words.related.graph import RelatedWords
 
@@ -74,7 +74,7 @@ class LocalIndex:
         """A name that no other index has."""
         try:
             with self._catalogue.reading() as connection:
-                self.config = read_config(connection)
+                self.config = Config(**connection.meta("config"))
                 self._vectors = open_vectors(self.path, self.config, embeddings)
                 self._vectors.read(connection, connection.meta("state"))
             self._dimension, self._encoder = 0, None
@@ -87,7 +87,7 @@ class LocalIndex:
         except BaseException:
             self._catalogue.close()
             raise
-        self.tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
+        self.tokenizer = tokenizer_from_config(self.config.tokenizer, self.embeddings.vocabulary)
         self._together = together
         self._vouched = self.config.fingerprint if embeddings is None and self.config.keep == "package" else None
         self.words = WordSearcher(self.config.language, self._catalogue.file, together)
@@ -223,21 +223,16 @@ class LocalIndex:
     def by_meaning(self, asked: Sequence[Sequence[str]], ask: Ask) -> list[Hits]:
         """The documents whose vectors are nearest to each of ``ask.vectors``; the queries are given as tokens too."""
         with self.state() as state:
-            near, pairs = self.nearest_in_meaning(state, ask)
+            mask, snapshot = state.allowed(ask.condition, ask.without), state.snapshot
+            (ranker, _), k = self.words.ranker(state), min(ask.k, max(snapshot.documents, 1))
+            near = [ranker.nearest(vector, k, (snapshot.alive, mask)) for vector in ask.vectors or ()]
             documents = state.read(row for one in near for row in one.rows.tolist())
         found = []
         for tokens, one in zip(asked, near, strict=True):
             values = zip(one.rows.tolist(), (1.0 - one.cosines).tolist(), strict=True)
             hits = [self._hit(documents[row], tokens, None, False, distance=distance) for row, distance in values]
-            found.append(Hits(hits, method="meaning", counts={"pairs": pairs}))
+            found.append(Hits(hits, method="meaning", counts={"pairs": len(near) * snapshot.count(mask)}))
         return found
-
-    def nearest_in_meaning(self, state: OpenState, ask: Ask) -> tuple[list[NearestByMeaning], int]:
-        """The rows nearest to each of ``ask.vectors``, and how many pairs were compared."""
-        mask, snapshot = state.allowed(ask.condition, ask.without), state.snapshot
-        (ranker, _), k = self.words.ranker(state), min(ask.k, max(snapshot.documents, 1))
-        near = [ranker.nearest(vector, k, (snapshot.alive, mask)) for vector in ask.vectors or ()]
-        return near, len(near) * snapshot.count(mask)
 
     def vector(self, id: str) -> Float32Array | None:
         """The vector of a document; None when there is no such document."""
@@ -255,8 +250,10 @@ class LocalIndex:
     ) -> Explanation:
         """Why a document is as far from a query as it is."""
         from wordferry.index.search import memory
+        from wordferry.index.search.weights import words_of_row
 
-        told = memory.explain(view, measure, (words, memory.stored_words(view, row)), self._spell)
+        own = words_of_row(view.weights, memory.documents_of(view, np.array([row])), 0, view.snapshot.terms.row_of)
+        told = memory.explain(view, measure, (words, own), self._spell)
         return told if texts[0] is None else told.with_texts(*texts, self.tokenizer)
 
     def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Explanation:
@@ -287,11 +284,6 @@ class LocalIndex:
     def __len__(self) -> int:
         with self._catalogue.reading() as connection:
             return int(connection.meta("state")["documents"])
-
-    def __iter__(self) -> Iterator[Document]:
-        with self._catalogue.reading() as connection:
-            for row in all_documents(connection):
-                yield as_document(row)
 
     def ids(self) -> list[str]:
         """The ids of all documents, in the order in which they were added."""
@@ -330,6 +322,10 @@ class LocalIndex:
 
     def documents(self, condition: Condition | None) -> Iterator[Document]:
         """All documents of one state that pass a filter, in the order in which they were added."""
+        if condition is None:  # the catalogue alone is enough
+            with self._catalogue.reading() as connection:
+                yield from map(as_document, all_documents(connection))
+            return
         with self.state() as state:
             places = state.snapshot.rows(state.snapshot.allowed(condition))
             for start in range(0, len(places), _BLOCK):

@@ -95,7 +95,7 @@ class IndexReader:
 
     def __iter__(self) -> Iterator[Document]:
         """All documents of one state, in the order in which they were added."""
-        return iter(self.backend)
+        return self.documents()
 
     def __contains__(self, id: object) -> bool:
         try:

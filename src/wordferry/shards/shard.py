@@ -33,7 +33,6 @@ from wordferry.index.search.filters import Condition
 from wordferry.index.search.requests import Ask
 from wordferry.index.search.words import CollectionStatistics
 from wordferry.index.storage.snapshot import reading_parts
-from wordferry.index.storage.texts import read_ids
 from wordferry.index.storage.verify import Verification
 from wordferry.texts.bow import looked_up
 from wordferry.texts.tokenizers import words_of
@@ -301,8 +300,7 @@ class Shard(LocalIndex):
 
     def ids_at(self, rows: Int64Array) -> list[str]:
         """The ids of documents by their rows in the collection."""
-        with self.state() as (connection, snapshot):
-            return read_ids(connection, snapshot.numbers[rows - self.record.first].tolist())
+        return [one.id for one in self.documents_at(rows)]
 
     def page_counted(
         self, span: tuple[int, int], after: str | None, condition: Condition | None

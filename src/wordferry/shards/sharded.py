@@ -34,7 +34,7 @@ from wordferry.index.storage.columns import Field
 from wordferry.kernels.words import CosineSums, nearest_among
 from wordferry.shards.shard import Common, Names, Near, Shard
 from wordferry.texts.bow import LookedUp
-from wordferry.texts.tokenizers import Tokenizer
+from wordferry.texts.tokenizers import Tokenizer, tokenizer_from_config
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -137,7 +137,7 @@ class ShardBackend:
         self.config: Config = facts["config"]
         self.dimension: int = facts["dimension"]
         """Of the documents' vectors; 0 where they have none."""
-        self.tokenizer: Tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
+        self.tokenizer: Tokenizer = tokenizer_from_config(self.config.tokenizer, self.embeddings.vocabulary)
         self._firsts = np.array([record.first for record in common.manifest.shards], dtype=np.int64)
         self._encoder: Encoder | None = None
         if encoder is not None:
@@ -312,9 +312,6 @@ class ShardBackend:
         while some := self.page((1000, 0), after, condition):
             yield from some
             after = some[-1].id
-
-    def __iter__(self) -> Iterator[Document]:
-        return self.documents(None)
 
     def fields(self, most: int) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""

@@ -21,7 +21,7 @@ from wordferry.compare.nearest import nearest
 from wordferry.compare.problem import Distance, Problem, Running, vectors_by_cost
 from wordferry.explanations.explain import Explanation, explanation_of
 from wordferry.index.search.views import Request, View
-from wordferry.index.search.weights import QueryWords, WordWeights, words_of_row
+from wordferry.index.search.weights import QueryWords, WordWeights
 from wordferry.index.storage.snapshot import reading_parts
 from wordferry.words.related.whole import related_of
 from wordferry.words.vocabulary import Vocabulary
@@ -177,11 +177,6 @@ def explain(
         problem = Problem(distance, overlap, "both", x, y, frame, Running(1))
     spelled: Any = replace(problem.frame.vocabulary, names=names)  # type: ignore[type-var]
     return explanation_of(replace(problem, frame=replace(problem.frame, vocabulary=spelled)))
-
-
-def stored_words(view: View, row: int) -> QueryWords:
-    """The words of a document that count."""
-    return words_of_row(view.weights, documents_of(view, np.array([row])), 0, view.snapshot.terms.row_of)
 
 
 def apart(first: QueryWords, second: QueryWords, size: int) -> QueryWords:

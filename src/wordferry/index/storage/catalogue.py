@@ -178,9 +178,10 @@ class Catalogue:
                     "the version that wrote it (its documents come out with wordferry index export), or upgrade with: "
                     "pip install -U wordferry"
                 )
+            for name in ("identity", "config"):
+                if connection.meta(name) is None:
+                    raise FormatError(f"{self.file} is damaged: the entry {name!r} is missing.")
             self.identity = connection.meta("identity")
-            if self.identity is None:
-                raise FormatError(f"{self.file} is damaged: the entry 'identity' is missing.")
 
     @classmethod
     def create(cls, folder: Path, meta: dict[str, Any], words: Iterable[tuple[Any, ...]]) -> None:

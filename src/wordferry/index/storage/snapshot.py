@@ -24,7 +24,7 @@ from wordferry.index.storage.columns import Columns, Gathering, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, with_remedy
 from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import IndexVectors, TermVectors, read_vectors
-from wordferry.index.storage.texts import Unpacker, as_document, selected_documents
+from wordferry.index.storage.texts import Unpacker, read_documents
 from wordferry.kernels.lists import COUNTS
 from wordferry.words.embeddings import Embeddings
 
@@ -163,9 +163,9 @@ class OpenState(NamedTuple):
 
     def read(self, rows: Iterable[int]) -> dict[int, Document]:
         """The documents of some rows, by row and in the order of rows; a row that comes twice is read once."""
-        places, unpacker = sorted(set(rows)), Unpacker(self.connection)
-        found = selected_documents(self.connection, self.snapshot.numbers[places].tolist(), DOCUMENT_COLUMNS)
-        return {place: as_document(unpacker.checked(row)) for place, row in zip(places, found, strict=True)}
+        places = sorted(set(rows))
+        found = read_documents(self.connection, self.snapshot.numbers[places].tolist())
+        return dict(zip(places, found, strict=True))
 
 
 class Snapshots:

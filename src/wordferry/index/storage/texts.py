@@ -277,16 +277,11 @@ def read_document(connection: Database, id: str) -> Document | None:
     return None if row is None else as_document(Unpacker(connection).checked(row))
 
 
-def read_ids(connection: Database, numbers: Sequence[int]) -> list[str]:
-    """The ids of the documents with some numbers."""
-    return [row[1] for row in selected_documents(connection, numbers, "number, id")]
-
-
-def selected_documents(connection: Database, numbers: Sequence[int], columns: str) -> Iterator[tuple[Any, ...]]:
-    """Columns of the documents with these numbers, in their order; the first column is the number."""
-    rows = connection.select_in(f"SELECT {columns} FROM documents WHERE number", numbers)
-    found = {row[0]: row for row in rows}
+def read_documents(connection: Database, numbers: Sequence[int]) -> Iterator[Document]:
+    """The documents with these numbers, in their order."""
+    rows = connection.select_in(f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number", numbers)
+    found, unpacker = {row[0]: row for row in rows}, Unpacker(connection)
     for number in numbers:
         if number not in found:
             raise connection.damaged(f"the document with number {number} (it is missing)")
-        yield found[number]
+        yield as_document(unpacker.checked(found[number]))

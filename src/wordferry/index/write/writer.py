@@ -18,21 +18,20 @@ from wordferry.encoders.encoder import Encoder, text_of
 from wordferry.encoders.given import rows_of
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.index.config import Config
-from wordferry.index.results import Document
 from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Catalogue, Database, checksum, id_sum, number_of
 from wordferry.index.storage.columns import document_fields
 from wordferry.index.storage.segments import Bags, Segment
 from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.terms import NO_VECTOR, IndexVectors, MadeVectors, NewVectors, TermDictionary, TermVectors
-from wordferry.index.storage.texts import FEWEST, Unpacker, read_document, repack, stored_text
+from wordferry.index.storage.texts import FEWEST, Unpacker, repack, stored_text
 from wordferry.index.write.counting import Counting
 from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice
 from wordferry.index.write.segment_writer import Transaction, live_rows
 from wordferry.texts.bow import check_on_empty
 from wordferry.texts.coverage import Coverage
 from wordferry.texts.stop_marks import is_marked
-from wordferry.texts.tokenizers import words_of
+from wordferry.texts.tokenizers import tokenizer_from_config, words_of
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.growing import GrowingVocabulary
 from wordferry.words.loaders.demand import VectorSource
@@ -51,7 +50,7 @@ class Writer:
         """Loads the encoder when a text is to be encoded."""
         self._config = config
         self._vectors = vectors
-        self._tokenizer = config.make_tokenizer(vectors.embeddings.vocabulary)
+        self._tokenizer = tokenizer_from_config(config.tokenizer, vectors.embeddings.vocabulary)
         self.vector_progress: Progress | None = None
         """Is told of the vectors of new words while they are made."""
         self.coverage = Coverage()
@@ -132,16 +131,10 @@ class Writer:
                 else:
                     terms.number(word)
 
-    def delete(
-        self, ids: list[str], *, missing_ok: bool, check: Callable[[Callable[[str], Document | None]], object] = id
-    ) -> int:
-        """Delete documents, all of them or none; how many there were.
-
-        ``check`` is given a look-up of documents by id, within the transaction, and may refuse to go on.
-        """
+    def delete(self, ids: list[str], *, missing_ok: bool) -> int:
+        """Delete documents, all of them or none; how many there were."""
         count = 0
         with self._changing() as change:
-            check(lambda identifier: read_document(change.connection, identifier))
             for identifier in dict.fromkeys(ids):
                 if self._remove(change, identifier):
                     count += 1
