@@ -213,7 +213,8 @@ class ViewSource:
         """The related words of the words of a state that have vectors; None where there are none."""
         if not len(snapshot.terms):
             return None
-        return self._graphs.get_to_search(snapshot.terms.rows, snapshot.epoch, snapshot.graph)
+        self._graphs.searched = True
+        return self._graphs.get(snapshot.terms.rows, snapshot.epoch, snapshot.graph)
 
     def weights(self, snapshot: Snapshot, keeps: bool) -> StoredWeights:
         """What words and documents weigh in a state, to be stored."""

@@ -45,7 +45,8 @@ class Graphs:
         self._r = r
         self._base = base
         self._mutex = Lock()
-        self._searched = False
+        self.searched = False
+        """Whether they were asked for by a search, so that they are worth having ready for the next one."""
         self._known: dict[tuple[int, int], RelatedWords] = {}
 
     def get(
@@ -62,16 +63,11 @@ class Graphs:
                 del self._known[next(iter(self._known))]
             return found
 
-    def get_to_search(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords:
-        """The related words for a search; from now on they are worth having ready for the next one."""
-        self._searched = True
-        return self.get(words, epoch, stored)
-
     def lacking(self, words: int, epoch: int) -> int:
         """How many words the next search would have to join to what is in memory; 0 where nobody searches."""
         with self._mutex:
             sizes = [size for known, size in self._known if known == epoch]
-        return max(0, words - max(sizes)) if sizes and self._searched else 0
+        return max(0, words - max(sizes)) if sizes and self.searched else 0
 
     def _make(self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None) -> RelatedWords:
         start = self._nearest_start(words, epoch, stored)
