@@ -63,6 +63,14 @@ def fsync_path(path: Path) -> None:
         os.close(descriptor)
 
 
+def write_whole(file: Path, data: bytes) -> None:
+    """Write a file beside its place, sync, then rename: whoever reads it sees the old bytes or the new ones."""
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(data)
+    fsync_path(temporary)
+    os.replace(temporary, file)
+
+
 def write_folder(
     path: str | os.PathLike[str],
     kind: str,

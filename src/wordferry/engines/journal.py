@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wordferry.base.storage import write_whole
 from wordferry.errors import InputError
 
 _PLAN, _DONE = "plan.json", "done.jsonl"
@@ -91,13 +92,3 @@ def _is_whole(file: Path, done: Done) -> bool:
 def digest(data: bytes) -> str:
     """The checksum of a file's bytes."""
     return hashlib.sha256(data).hexdigest()
-
-
-def write_whole(file: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, under its name or not."""
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    with temporary.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(temporary, file)

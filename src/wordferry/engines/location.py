@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wordferry.base.runtime import optional_import
-from wordferry.engines.journal import write_whole
+from wordferry.base.storage import write_whole
 from wordferry.errors import InputError, NotFound, StorageError
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.runtime import optional_import
-from wordferry.engines.journal import digest, write_whole
+from wordferry.base.storage import write_whole
+from wordferry.engines.journal import digest
 
 TaskFunction = Callable[[Mapping[str, Any], Path, Any], tuple[bytes, dict[str, Any]]]
 """From the arguments of a task, the job's folder and the shared data to the bytes of a file, and facts about it."""

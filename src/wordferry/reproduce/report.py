@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from wordferry.base.storage import write_whole
 from wordferry.errors import MissingDependency
 from wordferry.reproduce.findings import Finding, findings
 from wordferry.reproduce.run import Results
-from wordferry.reproduce.store import write_atomically
 from wordferry.reproduce.summary import Table, tables
 
 _TITLES = {
@@ -49,8 +49,9 @@ def write_report(results: Results, folder: Path) -> None:
     data = results.to_json()
     data["tables"] = [table.to_json() for table in made]
     data["findings"] = [finding.to_json() for finding in said]
-    write_atomically(folder / "results.json", json.dumps(data, indent=1, allow_nan=True))
-    write_atomically(folder / "index.html", page(results, made, said, _charts(results, folder)))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "results.json", json.dumps(data, indent=1, allow_nan=True).encode())
+    write_whole(folder / "index.html", page(results, made, said, _charts(results, folder)).encode())
 
 
 def page(results: Results, made: list[Table], said: list[Finding], charts: dict[str, str]) -> str:

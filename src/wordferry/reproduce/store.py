@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from wordferry.base.storage import write_whole
+
 FORMAT = 1
 
 
@@ -31,23 +33,12 @@ class Store:
 
     def save(self, key: str, fingerprint: str, result: dict[str, Any]) -> None:
         """Write a finished cell, atomically."""
-        write_atomically(
-            self._file(key), json.dumps({"key": key, "fingerprint": fingerprint, "result": result}, indent=1)
-        )
+        cell = {"key": key, "fingerprint": fingerprint, "result": result}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self._file(key), json.dumps(cell, indent=1).encode())
 
     def _file(self, key: str) -> Path:
         return self.folder / (re.sub(r"[^\w.+-]", "~", key) + ".json")
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write beside the file, sync, then rename: a reader sees the old text or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(beside, "w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(beside, path)
 
 
 def fingerprint_of(*parts: Any) -> str:
