@@ -177,6 +177,17 @@ def run_bounds(values: Int64Array) -> Int64Array:
     return np.concatenate(([0], begins, [len(values)])) if len(values) else np.zeros(1, dtype=np.int64)
 
 
+def entries_of(indptr: npt.NDArray[Any], rows: npt.NDArray[Any]) -> tuple[Int64Array, Int64Array]:
+    """The entries of some rows of CSR arrays, one row after the other, and before them where each row begins and ends.
+
+    >>> entries_of(np.array([0, 2, 3, 5]), np.array([2, 0]))
+    (array([0, 2, 4]), array([3, 4, 0, 1]))
+    """
+    starts, lengths = indptr[rows].astype(np.int64), indptr[rows + 1] - indptr[rows]
+    ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    return ends, np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
+
+
 def distinct(values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     """What np.unique gives, which loads all of NumPy's masked arrays when it is first called."""
     rising = np.sort(values)
@@ -340,10 +351,8 @@ class Counts(NamedTuple):
 
     def select(self, rows: Int64Array) -> Counts:
         """Some rows, in the order given."""
-        lengths = self.indptr[rows + 1] - self.indptr[rows]
-        indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Counts(indptr, self.words[places], self.counts[places])
+        indptr, entries = entries_of(self.indptr, rows)
+        return Counts(indptr, self.words[entries], self.counts[entries])
 
     @classmethod
     def join(cls, parts: Sequence[Counts]) -> Counts:

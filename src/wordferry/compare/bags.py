@@ -18,6 +18,7 @@ from wordferry.base.arrays import (
     Int32Array,
     Int64Array,
     check_row_sums,
+    entries_of,
 )
 from wordferry.base.lazy import sparse as sp
 from wordferry.compare.frame import Frame
@@ -144,10 +145,7 @@ class Bags:
 
     def take(self, chosen: Int64Array) -> Bags:
         """Some rows, in the order given, as a copy."""
-        lengths = np.diff(self.masses.indptr)[chosen]
-        indptr = np.zeros(len(chosen) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=indptr[1:])
-        entries = np.arange(indptr[-1]) + np.repeat(self.masses.indptr[chosen] - indptr[:-1], lengths)
+        indptr, entries = entries_of(self.masses.indptr, chosen)
         shape = (len(chosen), self.masses.shape[1])
         masses = Csr(indptr, self.masses.indices[entries], self.masses.data[entries], shape)
         counts = None if self.counts is None else self.counts[entries]
@@ -364,15 +362,12 @@ def renumbered(documents: Csr, local: Int32Array, words: int) -> Csr:
 def gathered_columns(by_word: Csr, chosen: Int32Array) -> Csr:
     """Documents over the words ``chosen`` (rows of ``by_word``, -1 for none), numbered in that order."""
     rows = np.flatnonzero(chosen >= 0)
-    starts = by_word.indptr[chosen[rows]]
-    lengths = by_word.indptr[chosen[rows] + 1] - starts
-    ends = lengths.cumsum()
-    entries = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+    ends, entries = entries_of(by_word.indptr, chosen[rows])
     documents = by_word.indices[entries]
     order = np.argsort(documents, kind="stable")  # words of one document stay in their order
     indptr = np.zeros(by_word.shape[1] + 1, dtype=np.int64)
     np.cumsum(np.bincount(documents, minlength=by_word.shape[1]), out=indptr[1:])
-    words = np.repeat(rows, lengths)[order].astype(np.int32)
+    words = np.repeat(rows, np.diff(ends))[order].astype(np.int32)
     return Csr(indptr, words, by_word.data[entries[order]], (by_word.shape[1], len(chosen)))
 
 

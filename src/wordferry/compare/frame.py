@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array, entries_of
 from wordferry.base.lazy import sparse as sp
 from wordferry.errors import VocabularyMismatch
 from wordferry.kernels import passes
@@ -326,13 +326,10 @@ def _link(related: RelatedWords, embeddings: Embeddings) -> _Link:
 
 def _edges(graph: Any, rows: Int64Array, place: Int64Array, names: Int64Array) -> tuple[Any, Any, Any]:
     """Edges of some rows of a graph whose far end is in play: (row's name, place of the far end, distance)."""
-    starts = graph.indptr[rows].astype(np.int64)
-    degrees = graph.indptr[rows + 1] - starts
-    ends = degrees.cumsum()
-    entries = np.repeat(starts - ends + degrees, degrees) + np.arange(ends[-1] if len(ends) else 0)
+    ends, entries = entries_of(graph.indptr, rows)
     far = place[graph.indices[entries]]
     keep = np.flatnonzero(far >= 0)
-    return np.repeat(names, degrees)[keep], far[keep], graph.data[entries[keep]].astype(np.float32, copy=False)
+    return np.repeat(names, np.diff(ends))[keep], far[keep], graph.data[entries[keep]].astype(np.float32, copy=False)
 
 
 def _check_same_vectors(embeddings: Embeddings, words: Int64Array, rows: Any, columns: Any, costs: Any) -> None:

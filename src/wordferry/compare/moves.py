@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wordferry.base.arrays import BoolArray, Float64Array, Int64Array, distinct, run_bounds
+from wordferry.base.arrays import BoolArray, Float64Array, Int64Array, distinct, entries_of, run_bounds
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
@@ -140,13 +140,9 @@ class Costs:
 
     def _entries(self, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
         """The entries of the graph that belong to words: the place of each one's word in ``rows``, and its own."""
-        graph = self.frame.graph
-        assert graph is not None
-        starts = graph.indptr[rows].astype(np.int64)
-        sizes = graph.indptr[rows + 1].astype(np.int64) - starts
-        before = np.cumsum(sizes) - sizes
-        entries: Int64Array = np.repeat(starts - before, sizes) + np.arange(sizes.sum())
-        return np.repeat(np.arange(len(rows)), sizes), entries
+        assert self.frame.graph is not None
+        ends, entries = entries_of(self.frame.graph.indptr, rows)
+        return np.repeat(np.arange(len(rows)), np.diff(ends)), entries
 
     def priced(self, taken: Taken, side: str = "both") -> Taken:
         """Moves with the kind of each."""

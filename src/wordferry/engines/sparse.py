@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Csr
+from wordferry.base.arrays import Csr, entries_of
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress, no_progress, optional_import, progress_for
+from wordferry.base.storage import write_whole
 from wordferry.compare.measure import Measure
 from wordferry.compare.search import Searcher
-from wordferry.engines.journal import write_whole
 from wordferry.errors import InputError
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -96,11 +96,8 @@ def expand(bags: Csr, graph: Csr | None, c_max: float, error: float = 0.0) -> sp
     if graph is None:
         raise InputError("Sparse vectors need related words, and there are none.")
     places = np.repeat(np.arange(bags.shape[0]), np.diff(bags.indptr))
-    degrees = np.diff(graph.indptr)[bags.indices]
-    starts = np.repeat(graph.indptr[bags.indices], degrees)
-    within = np.arange(int(degrees.sum())) - np.repeat(np.cumsum(degrees) - degrees, degrees)
-    edges = starts + within
-    rows = np.concatenate([places, np.repeat(places, degrees)])
+    ends, edges = entries_of(graph.indptr, bags.indices)
+    rows = np.concatenate([places, np.repeat(places, np.diff(ends))])
     words = np.concatenate([bags.indices, graph.indices[edges]])
     gains = np.concatenate([np.full(len(places), c_max), c_max - graph.data[edges].astype(np.float64)])
     order = np.lexsort((-gains, words, rows))

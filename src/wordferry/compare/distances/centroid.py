@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
+from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, entries_of
 from wordferry.base.runtime import Report, products
 from wordferry.compare import on_device
 from wordferry.compare.bags import Bags
@@ -47,9 +47,8 @@ class _Apart:
         owners = np.repeat(np.arange(rows.stop - rows.start), np.diff(x.indptr[rows.start : rows.stop + 1]))
         inside = x.indices[span] < columns.shape[0]
         owners, words, masses = owners[inside], x.indices[span][inside], x.data[span][inside]
-        starts, lengths = columns.indptr[words], columns.indptr[words + 1] - columns.indptr[words]
-        ends = np.cumsum(lengths)
-        entries = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+        ends, entries = entries_of(columns.indptr, words)
+        lengths = np.diff(ends)
         places = np.repeat(owners * len(self.y), lengths) + columns.indices[entries]
         values = np.repeat(masses, lengths) * columns.data[entries]
         summed = np.bincount(places, weights=values, minlength=(rows.stop - rows.start) * len(self.y))
