@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
+from functools import partial
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -263,24 +263,16 @@ def column_kind(kinds: Iterable[str]) -> str:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """A matplotlib figure that belongs to nobody's window and that a notebook shows as a picture."""
-    return _figure_class()(figsize=(width, height), layout="constrained")
+    """A matplotlib figure of no window, which a notebook shows as a picture whatever backend is in use."""
+    figure = optional_import("matplotlib.figure", "plot").Figure(figsize=(width, height), layout="constrained")
+    figure._repr_png_ = partial(_png, figure)
+    return figure
 
 
-@cache
-def _figure_class() -> Any:
-    optional_import("matplotlib", "plot")
-    from matplotlib.figure import Figure
-
-    class ShownFigure(Figure):  # type: ignore[misc]  # matplotlib has no types
-        """A figure that shows itself where it is the value of a cell, whatever backend is in use."""
-
-        def _repr_png_(self) -> bytes:
-            written = io.BytesIO()
-            self.savefig(written, format="png", dpi=96)
-            return written.getvalue()
-
-    return ShownFigure
+def _png(figure: Any) -> bytes:
+    written = io.BytesIO()
+    figure.savefig(written, format="png", dpi=96)
+    return written.getvalue()
 
 
 def drawn_on(ax: Any, width: float, height: float) -> tuple[Any, Any]:
