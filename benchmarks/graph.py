@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import harness
 from harness import Results, Took, timed
 from wordferry import Embeddings, RelatedWords
-from wordferry.base.runtime import blas_threads, thread_count
+from wordferry.base.runtime import thread_count
 from wordferry.words.related.clusters import true_neighbours
 from wordferry.words.related.exact import scaled_points
 
@@ -47,7 +48,7 @@ def bare_product(matrix: np.ndarray, threads: int, rows: int = 1024) -> Callable
     out = np.empty((rows, len(matrix)), np.float32)
 
     def work() -> None:
-        with blas_threads(threads):
+        with threadpool_limits(threads, "blas"):
             for start in range(0, len(matrix), rows):
                 block = matrix[start : start + rows]
                 np.matmul(block, matrix.T, out=out[: len(block)])

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 import harness
 from harness import Results, least, timed
-from wordferry.base.runtime import blas_threads
+from wordferry.base.runtime import one_blas_thread
 from wordferry.judge.voting import error_rate
 from wordferry.learn import SupervisedWordMover, WordMoverEmbedding
 from wordferry.learn.metric import LabelledDocuments, Metric, TransportLoss
@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     options = parser.parse_args()
     results = Results("learn", options)
-    with blas_threads(1):
+    with one_blas_thread():
         compare_steps(results)
     if options.sets and not options.times:
         asked = "training documents, held out" if options.held_out else "test documents"

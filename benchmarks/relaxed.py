@@ -30,7 +30,7 @@ import scipy.sparse as sp
 import harness
 from harness import ROOT, Results, least
 from wordferry import Embeddings, RelatedWords, Searcher, default_embeddings, pairwise, sample, top_k
-from wordferry.base.runtime import blas_threads, thread_count
+from wordferry.base.runtime import one_blas_thread, thread_count
 from wordferry.texts.bow import bags, normalized
 
 VECTORS = "embeddings/word2vec-google-news-300-subset31k"
@@ -144,7 +144,7 @@ def numpy_rwmd(data: Data, results: Results) -> None:
         return max(float(p @ cost.min(axis=1)), float(q @ cost.min(axis=0)))
 
     pairs = [(i, j) for i in range(bag[0].shape[0]) for j in range(bag[1].shape[0])]
-    with blas_threads(1):
+    with one_blas_thread():
         us = least(lambda: [one(i, j) for i, j in pairs], 2) / len(pairs) * 1e6
     results.add("numpy_rwmd_us", us, f"NumPy RWMD, pair by pair, no OMR     {us:8.4f} us per pair")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from wordferry.base.runtime import blas_threads
+from wordferry.base.runtime import one_blas_thread
 
 
 def limits():
@@ -22,10 +22,10 @@ def limits():
 
 def test_the_limit_is_restored():
     before = limits()
-    with blas_threads(1):
+    with one_blas_thread():
         assert set(limits()) == {1}
     assert limits() == before
-    with pytest.raises(KeyError), blas_threads(1):
+    with pytest.raises(KeyError), one_blas_thread():
         raise KeyError
     assert limits() == before
 
@@ -34,7 +34,7 @@ def test_of_overlapping_blocks_the_last_restores_the_limit():
     before = limits()
     if set(before) == {1}:
         pytest.skip("this machine's products run on one thread anyway")
-    first, second = blas_threads(1), blas_threads(1)
+    first, second = one_blas_thread(), one_blas_thread()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)

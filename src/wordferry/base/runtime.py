@@ -147,27 +147,24 @@ def usable_cores() -> int:
 
 
 _blas_lock = threading.Lock()
-_blas_limits: dict[int, tuple[int, Any]] = {}
-"""The limits in force by their number of threads: how many blocks hold them, and what restores them."""
+_blas_limits: list[Any] = []
+"""The limit in force, once for each block that holds it."""
 
 
 @contextmanager
-def blas_threads(threads: int) -> Iterator[None]:
-    """Limit NumPy's matrix products to ``threads`` threads inside the block, and restore the limit after it.
+def one_blas_thread() -> Iterator[None]:
+    """Hold NumPy's matrix products to one thread inside the block, and restore what was allowed after it.
 
     The limit is that of the process: of blocks that overlap in several threads, the last to end restores it.
     """
     with _blas_lock:
-        blocks, limit = _blas_limits.get(threads) or (0, _loaded_libraries().limit(limits=threads, user_api="blas"))
-        _blas_limits[threads] = blocks + 1, limit
+        _blas_limits.append(_blas_limits[0] if _blas_limits else _loaded_libraries().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
         with _blas_lock:
-            blocks, limit = _blas_limits.pop(threads)
-            if blocks > 1:
-                _blas_limits[threads] = blocks - 1, limit
-            else:
+            limit = _blas_limits.pop()
+            if not _blas_limits:
                 limit.restore_original_limits()
 
 
@@ -183,7 +180,7 @@ def products(threads: int) -> Iterator[Multiply]:
     import numpy as np
 
     one: Multiply = np.matmul
-    with blas_threads(1):
+    with one_blas_thread():
         if threads == 1:
             yield one
             return
@@ -216,19 +213,14 @@ def run_jobs(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, pr
 
     import numpy as np
 
-    results, left = np.zeros(len(jobs), np.float64), deque(range(len(jobs)))
-    finished: list[int] = []
+    results, left, finished = np.zeros(len(jobs), np.float64), iter(range(len(jobs))), list[int]()
 
     def serve() -> None:
-        while left:
-            try:
-                number = left.popleft()
-            except IndexError:  # another thread was faster
-                return
+        for number in left:  # each number goes to one thread: nothing else runs while an iterator of C takes a step
             results[number] = work(jobs[number])
             finished.append(number)
 
-    with blas_threads(1):
+    with one_blas_thread():
         if threads == 1 or len(jobs) < 2:
             for number, job in enumerate(jobs):
                 results[number] = work(job)
@@ -244,7 +236,7 @@ def run_jobs(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, pr
                 if any(one.exception() for one in state.done):
                     break
         finally:
-            left.clear()
+            deque(left, maxlen=0)  # whoever has finished a job finds no other
             # Joining the threads would not do: Python 3.11, interrupted in it by Ctrl-C, takes a running one for ended.
             while not all(one.done() for one in serving):
                 time.sleep(0.001)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import FloatArray, Int64Array
-from wordferry.base.runtime import Progress, blas_threads
+from wordferry.base.runtime import Progress, one_blas_thread
 from wordferry.learn.metric import LabelledDocuments, Metric, TransportLoss, centroid_loss, nca
 
 STAGES = ("centroids", "transport")
@@ -101,7 +101,7 @@ class Training:
         """Train until both stages have ended; ``keep`` is handed the state at every look. Ctrl-C ends with the best."""
         limits, total = self.limits, sum(self.limits)
         # Threads of BLAS spin while they wait, and take the cores from the threads that solve: three times the seconds.
-        with blas_threads(1), ThreadPoolExecutor(self.settings.threads) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(self.settings.threads) as pool:
             while not state.done and len(self.anchors):
                 state = self._begin(state, pool) if state.step == 0 else state
                 last = limits[state.stage]

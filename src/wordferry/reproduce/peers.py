@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.lazy import sparse as sp
-from wordferry.base.runtime import blas_threads
+from wordferry.base.runtime import one_blas_thread
 from wordferry.compare.calls import pairwise
 from wordferry.reproduce.bench import Bench, Clock
 from wordferry.reproduce.cells import SEED, Cell
@@ -23,7 +23,7 @@ def run_peers(cell: Cell, bench: Bench) -> dict[str, Any]:
     rng = np.random.default_rng(SEED)
     queries = bench.counts[np.sort(rng.permutation(split.test)[:QUERIES])]
     documents = bench.counts[np.sort(rng.permutation(split.train)[:DOCUMENTS])]
-    with blas_threads(1):
+    with one_blas_thread():
         rows = _compare(bench, queries, documents)
     sample = f"{queries.shape[0]} test x {documents.shape[0]} training documents of {bench.name}, seed {SEED}, 1 thread"
     return {**cell.to_json(), "sample": sample, "rows": rows}

@@ -9,7 +9,7 @@ import numpy as np
 
 from wordferry import _native
 from wordferry.base.arrays import Int64Array, Neighbors
-from wordferry.base.runtime import blas_threads
+from wordferry.base.runtime import one_blas_thread
 from wordferry.index.search.lists import FEW
 from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
@@ -62,7 +62,7 @@ def codes_of(
     sample, apart = _native.centroids_of([part], vectors, rows)
     mean = sample.mean(axis=0) if len(sample) else np.zeros(sample.shape[1])
     away = sample - mean
-    with blas_threads(1):  # others would go on spinning for a while after this, into the next search
+    with one_blas_thread():  # others would go on spinning for a while after this, into the next search
         axes = np.linalg.eigh(away.T @ away)[1][:, ::-1][:, :AXES].T.copy()
         points = away @ axes.T
     squares = (away**2).sum(axis=1)

@@ -11,10 +11,10 @@ from wordferry.base.checks import whole_number
 from wordferry.base.runtime import (
     Progress,
     ShowProgress,
-    blas_threads,
     device_name,
     logger,
     no_progress,
+    one_blas_thread,
     progress_for,
     thread_count,
 )
@@ -126,7 +126,7 @@ def build_lists(
         limit = DEVICE_LIMIT if work.on_device else EXACT_LIMIT
         method, reason = choose_method(n, dimensions, r, options, limit)
     logger.debug("related words of %d words, r=%d: %s (%s)", n, r, method, reason)
-    with blas_threads(1):
+    with one_blas_thread():
         if method == "exact" and work.on_device and applies(n, r) and in_range(_largest_square(matrix)):
             found = nearest_words(matrix, r, work.memory, work.progress)
             lists = OwnLists(found.own, found.distances, found.rank_sums, found.total)
@@ -165,7 +165,7 @@ def extend_lists(
     Exact lists stay exact. Lists found by clusters stay as good as they were, and are measured again.
     """
     r = record.r
-    with blas_threads(1):
+    with one_blas_thread():
         lists = build_exact(matrix, r, memory=work.memory, threads=work.threads, progress=work.progress, start=start)
         if record.method == "exact":
             return lists, replace(record, c_max_from="none" if r >= len(matrix) - 1 else "all pairs")
