@@ -213,10 +213,16 @@ def run_jobs(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, pr
 
     import numpy as np
 
-    results, left, finished = np.zeros(len(jobs), np.float64), iter(range(len(jobs))), list[int]()
+    results, left, finished = np.zeros(len(jobs), np.float64), deque(range(len(jobs))), list[int]()
+
+    def next_number() -> int | None:
+        try:
+            return left.popleft()
+        except IndexError:
+            return None
 
     def serve() -> None:
-        for number in left:  # each number goes to one thread: nothing else runs while an iterator of C takes a step
+        for number in iter(next_number, None):
             results[number] = work(jobs[number])
             finished.append(number)
 
@@ -236,7 +242,7 @@ def run_jobs(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, pr
                 if any(one.exception() for one in state.done):
                     break
         finally:
-            deque(left, maxlen=0)  # whoever has finished a job finds no other
+            left.clear()  # whoever has finished a job finds no other
             # Joining the threads would not do: Python 3.11, interrupted in it by Ctrl-C, takes a running one for ended.
             while not all(one.done() for one in serving):
                 time.sleep(0.001)
