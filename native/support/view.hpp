@@ -7,10 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "support/arrays.hpp"
 #include "support/at.hpp"
+#include "support/bind.hpp"
 #include "support/csr.hpp"
-#include "support/gil.hpp"
 
 namespace wordferry {
 
