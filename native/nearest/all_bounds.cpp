@@ -44,34 +44,11 @@ std::int64_t add_list(const ListedRows& list, int width, float near, float gain,
   return list.present;
 }
 
-// The words that a query has or is related to, rising, and what they cost.
-struct TouchedWords {
-  const In<std::int32_t>& words;
-  const In<float>& near;    // the cost of the nearest word of the query that it may move to
-  const In<float>& gain;    // how much less that is than what an untouched word costs
-  const In<float>& common;  // the mass that the query has of this very word and that may stay, or 0
-};
-
-std::int64_t add_block(const StoredLists& stored, std::int64_t block, const TouchedWords& touched, Sums& sums,
-                       Watch& watch) {
-  const BlockLists lists(stored, block);
-  std::int64_t visited = 0;
-  for (std::int64_t t = 0; t < touched.words.length(); ++t) {
-    if ((t & 63) == 0) watch.check();
-    visited += add_list(lists.find(touched.words.data()[t]), stored.width, touched.near.data()[t],
-                        touched.gain.data()[t], touched.common.data()[t], sums);
-  }
-  for (std::int64_t group = 0; group < lists.groups(); ++group) {
-    if ((group & 15) == 0) watch.check();
-    const std::int64_t row = group * group_rows;
-    add_bits(sums.bits.data(), sums.bits.size(), group, sums.rows.totals + row, sums.saved.data() + row);
-  }
-  return visited;
-}
-
 // out[row] = rest - (what the touched words save) / (what the row's words count): the cost of moving the document onto
 // the query when an untouched word costs `rest`. Rows without words get infinity. And how many entries of lists were
-// visited.
+// visited. Touched are the words, rising, that the query has or is related to: `near` is the cost of the nearest word
+// of the query that one may move to, `gain` how much less that is than `rest`, `common` the mass that the query has of
+// this very word and that may stay, or 0.
 std::pair<Made<float>, std::int64_t> list_bounds(const StoredWordLists& view, const In<std::int32_t>& words,
                                                  const In<float>& near, const In<float>& gain, const In<float>& common,
                                                  const In<float>& totals, const RepeatedWords& repeated, float rest,
@@ -88,7 +65,19 @@ std::pair<Made<float>, std::int64_t> list_bounds(const StoredWordLists& view, co
     const std::int64_t begin = block * list_block_rows, rows = std::min(list_block_rows, lists.row_count - begin);
     Sums sums;
     sums.rows.begin(totals.data(), repeats, begin, rows);
-    visited += add_block(lists, block, {words, near, gain, common}, sums, watch);
+    const BlockLists listed(lists, block);
+    std::int64_t here = 0;
+    for (std::int64_t t = 0; t < words.length(); ++t) {
+      if ((t & 63) == 0) watch.check();
+      here +=
+          add_list(listed.find(words.data()[t]), lists.width, near.data()[t], gain.data()[t], common.data()[t], sums);
+    }
+    visited += here;
+    for (std::int64_t group = 0; group < listed.groups(); ++group) {
+      if ((group & 15) == 0) watch.check();
+      const std::int64_t row = group * group_rows;
+      add_bits(sums.bits.data(), sums.bits.size(), group, sums.rows.totals + row, sums.saved.data() + row);
+    }
     float* const bounds = out.data() + begin;
     for (std::int64_t row = 0; row < rows; ++row) {
       const float total = sums.rows.totals[row], saved = sums.saved[at(row)];

@@ -140,50 +140,38 @@ class Comparison {
   std::vector<float> norms_;
 };
 
-// Puts the words of `found`, which are new and in order, into the list of an old word; false when none of them enters.
-// Equal distances are told apart by their squares, which are computed again where that matters.
-class Insertion {
- public:
-  Insertion(const Points& points, const OwnLists& lists) : points_(points), lists_(lists) {}
-
-  bool into(std::int32_t word, const std::vector<RankedWord>& found, ChangedLists& out) {
-    const std::int32_t* own = lists_.list(word);
-    const float* distances = lists_.distances_of(word);
-    const std::int64_t r = lists_.r;
-    if (!comes_before(found.front(), word, own[r - 1], distances[r - 1])) return false;
-    std::int64_t old = 0;
-    std::size_t next = 0;
-    for (std::int64_t place = 0; place < r; ++place) {
-      const bool new_one = next < found.size() && comes_before(found[next], word, own[old], distances[old]);
-      const double distance = new_one ? std::sqrt(found[next].square) : static_cast<double>(distances[old]);
-      out.own.push_back(new_one ? found[next].id : own[old]);
-      out.distances.push_back(new_one ? static_cast<float>(distance) : distances[old]);
-      out.rank_sums[at(place)] += distance - static_cast<double>(distances[place]);
-      if (new_one) {
-        ++next;
-      } else {
-        ++old;
-      }
-    }
-    out.words.push_back(word);
-    return true;
-  }
-
- private:
+// Puts the words of `found`, which are new and in order, into the list of an old word, if any of them enters. Equal
+// distances are told apart by their squares, which are computed again where that matters.
+void insert_into_list(const Points& points, const OwnLists& lists, std::int32_t word,
+                      const std::vector<RankedWord>& found, ChangedLists& out) {
+  const std::int32_t* own = lists.list(word);
+  const float* distances = lists.distances_of(word);
   // The ids of new words are the larger ones, so they come behind those that are as far.
-  bool comes_before(const RankedWord& found, std::int32_t word, std::int32_t other, float distance) const {
-    const auto rounded = static_cast<float>(std::sqrt(found.square));
-    if (rounded != distance) return rounded < distance;
-    return found.square < points_.square(word, other);
+  const auto comes_before = [&](const RankedWord& one, std::int64_t place) {
+    const auto rounded = static_cast<float>(std::sqrt(one.square));
+    if (rounded != distances[place]) return rounded < distances[place];
+    return one.square < points.square(word, own[place]);
+  };
+  if (!comes_before(found.front(), lists.r - 1)) return;
+  std::int64_t old = 0;
+  std::size_t next = 0;
+  for (std::int64_t place = 0; place < lists.r; ++place) {
+    const bool new_one = next < found.size() && comes_before(found[next], old);
+    const double distance = new_one ? std::sqrt(found[next].square) : static_cast<double>(distances[old]);
+    out.own.push_back(new_one ? found[next].id : own[old]);
+    out.distances.push_back(static_cast<float>(distance));
+    out.rank_sums[at(place)] += distance - static_cast<double>(distances[place]);
+    if (new_one) {
+      ++next;
+    } else {
+      ++old;
+    }
   }
-
-  const Points& points_;
-  const OwnLists& lists_;
-};
+  out.words.push_back(word);
+}
 
 void change_old_lists(const Points& points, const OwnLists& lists, const std::vector<ComparedBlock>& blocks,
                       ChangedLists& out, Watch& watch) {
-  Insertion insertion(points, lists);
   Pace pace(watch);
   std::vector<RankedWord> found;
   for (const ComparedBlock& block : blocks) {
@@ -196,7 +184,7 @@ void change_old_lists(const Points& points, const OwnLists& lists, const std::ve
         found.push_back({points.square(word, other), static_cast<std::int32_t>(other)});
       }
       std::sort(found.begin(), found.end());
-      insertion.into(word, found, out);
+      insert_into_list(points, lists, word, found, out);
     }
   }
 }

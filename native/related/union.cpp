@@ -15,74 +15,56 @@ namespace {
 
 constexpr std::int64_t units_an_entry = 32;
 
-// A graph by rows, which are sorted.
-struct WordGraph {
-  std::vector<std::int64_t> indptr;
-  std::vector<std::int32_t> indices;
-  std::vector<float> data;
-};
-
-struct GraphEntry {
-  std::int32_t id;
-  float distance;
-  bool operator<(const GraphEntry& other) const { return id < other.id; }
-};
-
 bool lists(const std::int32_t* own, std::int64_t r, std::int64_t word, std::int32_t other) {
   const std::int32_t* row = own + word * r;
   return std::find(row, row + r, other) != row + r;
 }
 
-// The union graph of own lists (n x r, unused places hold -1): i and j are joined when either lists the other.
-WordGraph join_graph(const std::int32_t* own, const float* distances, std::int64_t n, std::int64_t r, Watch& watch) {
-  Pace pace(watch);
-  // Calls edge(i, j, distance) for both ends of each.
-  const auto each_edge = [&](auto&& edge) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      pace.spend(r * r);
-      for (std::int64_t k = i * r; k < (i + 1) * r; ++k) {
-        if (own[k] < 0) continue;
-        edge(i, own[k], distances[k]);
-        if (!lists(own, r, own[k], static_cast<std::int32_t>(i))) edge(own[k], i, distances[k]);
-      }
-    }
-  };
-  WordGraph graph{std::vector<std::int64_t>(at(n) + 1, 0), {}, {}};
-  each_edge([&](std::int64_t i, std::int64_t, float) { ++graph.indptr[at(i) + 1]; });
-  std::partial_sum(graph.indptr.begin(), graph.indptr.end(), graph.indptr.begin());
-  graph.indices.resize(at(graph.indptr.back()));
-  graph.data.resize(graph.indices.size());
-  std::vector<std::int64_t> next(graph.indptr.begin(), graph.indptr.end() - 1);
-  each_edge([&](std::int64_t i, std::int64_t j, float distance) {
-    const std::size_t place = at(next[at(i)]++);
-    graph.indices[place] = static_cast<std::int32_t>(j);
-    graph.data[place] = distance;
-  });
-  std::vector<GraphEntry> row;
-  for (std::size_t i = 0; i < at(n); ++i) {
-    const std::size_t first = at(graph.indptr[i]), last = at(graph.indptr[i + 1]);
-    pace.spend(units_an_entry * static_cast<std::int64_t>(last - first));
-    row.clear();
-    for (std::size_t k = first; k < last; ++k) row.push_back({graph.indices[k], graph.data[k]});
-    std::sort(row.begin(), row.end());
-    for (std::size_t k = first; k < last; ++k) {
-      graph.indices[k] = row[k - first].id;
-      graph.data[k] = row[k - first].distance;
-    }
-  }
-  return graph;
-}
-
-std::tuple<Made<std::int64_t>, Made<std::int32_t>, Made<float>> union_graph(const In<std::int32_t, 2>& own,
+// indptr, indices and data of the union graph of own lists (n x r, unused places hold -1): i and j are joined when
+// either lists the other. Its rows are sorted.
+std::tuple<Made<std::int64_t>, Made<std::int32_t>, Made<float>> union_graph(const In<std::int32_t, 2>& own_lists,
                                                                             const In<float, 2>& distances) {
-  const std::int64_t n = own.length(), r = own.length(1);
+  const std::int64_t n = own_lists.length(), r = own_lists.length(1);
   require(distances.length() == n && distances.length(1) == r, "own and distances must have one shape");
-  WordGraph graph;
+  std::vector<std::int64_t> indptr(at(n) + 1, 0);
+  std::vector<std::int32_t> indices;
+  std::vector<float> data;
   run_native([&](Watch& watch) {
-    require_range(own, -1, n, "a word in a list is not among the words");
-    graph = join_graph(own.data(), distances.data(), n, r, watch);
+    require_range(own_lists, -1, n, "a word in a list is not among the words");
+    const std::int32_t* const own = own_lists.data();
+    Pace pace(watch);
+    // Calls edge(i, j, distance) for both ends of each.
+    const auto each_edge = [&](auto&& edge) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        pace.spend(r * r);
+        for (std::int64_t k = i * r; k < (i + 1) * r; ++k) {
+          if (own[k] < 0) continue;
+          edge(i, own[k], distances.data()[k]);
+          if (!lists(own, r, own[k], static_cast<std::int32_t>(i))) edge(own[k], i, distances.data()[k]);
+        }
+      }
+    };
+    each_edge([&](std::int64_t i, std::int64_t, float) { ++indptr[at(i) + 1]; });
+    std::partial_sum(indptr.begin(), indptr.end(), indptr.begin());
+    indices.resize(at(indptr.back()));
+    data.resize(indices.size());
+    std::vector<std::int64_t> next(indptr.begin(), indptr.end() - 1);
+    each_edge([&](std::int64_t i, std::int64_t j, float distance) {
+      const std::size_t place = at(next[at(i)]++);
+      indices[place] = static_cast<std::int32_t>(j);
+      data[place] = distance;
+    });
+    std::vector<std::pair<std::int32_t, float>> row;
+    for (std::size_t i = 0; i < at(n); ++i) {
+      const std::size_t first = at(indptr[i]), last = at(indptr[i + 1]);
+      pace.spend(units_an_entry * static_cast<std::int64_t>(last - first));
+      row.clear();
+      for (std::size_t k = first; k < last; ++k) row.emplace_back(indices[k], data[k]);
+      std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (std::size_t k = first; k < last; ++k) std::tie(indices[k], data[k]) = row[k - first];
+    }
   });
-  return {as_array(std::move(graph.indptr)), as_array(std::move(graph.indices)), as_array(std::move(graph.data))};
+  return {as_array(std::move(indptr)), as_array(std::move(indices)), as_array(std::move(data))};
 }
 
 // For each row of inner products with k centroids, the `count` nearest centroids, nearest first, ties by smaller

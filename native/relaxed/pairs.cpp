@@ -40,13 +40,6 @@ struct Word {
   float best;    // the cost of the nearest word it may move to
 };
 
-// The sum of what words cost, word by word as `accumulate` does, so that both algorithms of RWMD come to the same bits.
-float moved_one_by_one(const Word* words, std::size_t count) {
-  float sum = 0.0f;
-  for (std::size_t i = 0; i < count; ++i) sum += words[i].excess * words[i].best;
-  return sum;
-}
-
 float chosen(Side side, float left, float right) {
   return side == Side::left ? left : side == Side::right ? right : std::max(left, right);
 }
@@ -169,11 +162,13 @@ class DenseRow {
   }
 
  private:
-  // What moving all words costs. Masses of words without a vector are multiples of 2^-24, so that their sum is exact.
+  // What moving all words costs, word by word as `accumulate` does, so that both algorithms of RWMD come to the same
+  // bits. Masses of words without a vector are multiples of 2^-24, so that their sum is exact.
   float moving(const std::vector<Word>& words, std::size_t known) const {
-    float rest = 0.0f;
+    float sum = 0.0f, rest = 0.0f;
+    for (std::size_t i = 0; i < known; ++i) sum += words[i].excess * words[i].best;
     for (std::size_t i = known; i < words.size(); ++i) rest += words[i].best > 0.0f ? words[i].excess : 0.0f;
-    return moved_one_by_one(words.data(), known) + rest * costs_.far;
+    return sum + rest * costs_.far;
   }
 
   // `far` where some word without a vector can be moved to, else far_away.

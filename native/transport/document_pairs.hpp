@@ -33,7 +33,6 @@ struct DenseCosts {
 // Related words with their costs, below or at c_max; all other pairs cost c_max.
 struct HubCosts {
   CsrF graph;
-  std::int64_t words;
   double c_max;
 };
 

@@ -19,8 +19,8 @@ class HubPairs : public Pairs {
  public:
   HubPairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep, Watch& watch)
       : x_(x), rest_(x, y, keep), costs_(costs), keep_(keep), pace_(watch), solver_(watch) {
-    first_.assign(at(costs.words), -1);
-    place_.assign(at(costs.words), -1);
+    first_.assign(at(costs.graph.rows), -1);
+    place_.assign(at(costs.graph.rows), -1);
   }
 
   // Lists for each word the query's words that are related to it.

@@ -133,7 +133,7 @@ class TransportDocuments {
       : TransportDocuments(x, y, hold(x.held, y.held, graph.held)) {
     require(graph.rows == graph.columns, "the graph must be square");
     require(x.largest < graph.rows && y.largest < graph.rows, "a word that the graph does not know");
-    make_ = [keep, from = Bags(x), to = Bags(y), hub = HubCosts{graph, graph.rows, c_max}](Watch& watch) {
+    make_ = [keep, from = Bags(x), to = Bags(y), hub = HubCosts{graph, c_max}](Watch& watch) {
       return hub_pairs(from, to, hub, keep, watch);
     };
   }

@@ -44,9 +44,9 @@ struct BestRows {
 class QueryTable {
  public:
   explicit QueryTable(const FormQuery& query)
-      : query_(&query), exact_(query.factors.size(), 0), other_(query.factors.size(), 0) {
-    for (const StoredForm& form : query.forms) uses_.push_back({form.word, form.slot, form.exact});
-    std::stable_sort(uses_.begin(), uses_.end(), [](const Use& a, const Use& b) { return a.word < b.word; });
+      : query_(&query), uses_(query.forms), exact_(query.factors.size(), 0), other_(query.factors.size(), 0) {
+    std::stable_sort(uses_.begin(), uses_.end(),
+                     [](const StoredForm& a, const StoredForm& b) { return a.word < b.word; });
     std::size_t size = 16;
     while (size < 4 * uses_.size()) size *= 2;
     heads_.assign(size, -1);
@@ -76,11 +76,6 @@ class QueryTable {
   }
 
  private:
-  struct Use {
-    std::int32_t word, slot;
-    bool exact;
-  };
-
   static std::size_t slot_of(std::int32_t word, std::size_t size) {
     return (static_cast<std::uint32_t>(word) * 2654435761u >> 8) & (size - 1);
   }
@@ -97,7 +92,7 @@ class QueryTable {
   }
 
   const FormQuery* query_;
-  std::vector<Use> uses_;
+  std::vector<StoredForm> uses_;     // by word
   std::vector<std::int32_t> heads_;  // by a hash of the word: its first use, or -1
   std::vector<std::int64_t> exact_, other_;
   std::vector<std::int32_t> touched_;
