@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.frames import Tabular, bars, columns_of
+from wordferry.base.arrays import Int64Array
+from wordferry.base.frames import Tabular, bars
 from wordferry.find.ranking import QueryWord, Ranker, Ranking
 from wordferry.find.settings import Settings
 from wordferry.texts.stop_marks import unmarked
@@ -80,17 +81,12 @@ class ScoreExplanation(Tabular):
 
     def to_columns(self) -> dict[str, Any]:
         """One row per part: a word of the query with the forms that were found, meaning, or a neighbour."""
-        rows = [{"from": one.word, "kind": "word", "found": _listed(one.forms), "part": one.part} for one in self.words]
+        rows = [(one.word, "word", _listed(one.forms), one.part) for one in self.words]
         if self.meaning is not None:
-            rows.append(
-                {"from": "meaning", "kind": "meaning", "found": _nearness(self.meaning), "part": self.meaning.part}
-            )
-        rows += [
-            {"from": str(one.row if one.id is None else one.id), "kind": "neighbour", "found": "", "part": one.part}
-            for one in self.neighbours
-        ]
-        rows += [{"from": word, "kind": "in no document", "found": "", "part": 0.0} for word in self.missing]
-        return columns_of(rows, ("from", "kind", "found", "part"))
+            rows.append(("meaning", "meaning", _nearness(self.meaning), self.meaning.part))
+        rows += [(str(one.row if one.id is None else one.id), "neighbour", "", one.part) for one in self.neighbours]
+        rows += [(word, "in no document", "", 0.0) for word in self.missing]
+        return {name: [row[column] for row in rows] for column, name in enumerate(("from", "kind", "found", "part"))}
 
     def __repr__(self) -> str:
         return f"ScoreExplanation({self.score:.4f}, {len(self.words)} words, {len(self.neighbours)} neighbours)"
@@ -159,11 +155,10 @@ def explain_score(
     return ScoreExplanation(float(ranking.scores[place]), words, tuple(neighbours), missing, meaning)
 
 
-def neighbours_of(ranking: Ranking, place: int) -> list[int]:
+def neighbours_of(ranking: Ranking, place: int) -> Int64Array:
     """Which of the neighbours of a row count in its score, in the order of the explanation."""
     near = (ranking.neighbours[place] >= 0) & (ranking.shares[place] > 0) & ranking.lifted[place]
-    found: list[int] = np.flatnonzero(near).tolist()
-    return found
+    return np.flatnonzero(near)
 
 
 def _word(word: QueryWord, forms: dict[str, int], settings: Settings, room: float, own: float) -> WordPart:

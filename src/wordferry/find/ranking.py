@@ -327,8 +327,9 @@ class Ranker:
         mask = allowed
         if self.alive is not None and allowed is not self.alive:
             mask = self.alive if allowed is None else allowed & self.alive
-        by_meaning = vector is not None and settings.meaning != 0
-        wanted = min(settings.wanted(k, by_meaning=by_meaning), max(len(self), 1))
+        if settings.meaning == 0:
+            vector = None
+        wanted = min(settings.wanted(k, by_meaning=vector is not None), max(len(self), 1))
         forms = [self.forms.words_of(word.group) for word in query]
         slots = np.repeat(np.arange(len(forms), dtype=np.int32), [len(some) for some in forms])
         every = np.concatenate([np.zeros(0, dtype=np.int32), *forms])
@@ -336,7 +337,7 @@ class Ranker:
         factors = np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64)
         asked = kernels.FormQuery(slots, every, exact, factors, settings.stem, *self.saturation(settings))
         found, scores, *looked = kernels.best(self._natives, asked, mask, wanted)
-        if vector is None or not by_meaning:
+        if vector is None:
             return Candidates(found, scores, None, None, *looked)
         near = self.nearest(vector, wanted, (self.alive, mask))
         more = np.setdiff1d(near.rows, found)
@@ -372,39 +373,38 @@ def ranked(
         order = np.lexsort((rows, -own))[: np.count_nonzero(own > 0)]
         rows, own, meaning = rows[order], own[order], meaning.select(order)
     count = min(len(rows), settings.candidates) if settings.lifts else 0
-    near, values, complete = surroundings(rows[:count], settings.neighbours) if count > 1 else _NOBODY
-    weights = np.where(near >= 0, values, 0.0) ** settings.power * (near >= 0)
+    around = surroundings(rows[:count], settings.neighbours) if count > 1 else _NOBODY
+    near, nearness, complete = (
+        _longer(table, len(rows), nothing) for table, nothing in zip(around, (-1, 0, False), strict=True)
+    )
+    weights = nearness**settings.power * (near >= 0)
     total = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-    theirs = own[near] * (near >= 0) if near.size else np.zeros_like(weights)
-    scores = own.copy()
-    lifted = np.zeros(len(rows), dtype=bool)
-    changed = (1 - settings.lift) * own[: len(near)] + settings.lift * (shares * theirs).sum(axis=1)
-    lifted[: len(near)] = (total.ravel() > 0) & ~(complete & (changed < own[: len(near)]))
-    some = lifted[: len(near)]
-    scores[: len(near)][some] = changed[some]
-    order = np.concatenate((np.lexsort((rows[: len(near)], -scores[: len(near)])), np.arange(len(near), len(rows))))[:k]
-    inside = order[order < len(near)]
-    behind = len(order) - len(inside)
-    neighbours = np.where(near[inside] >= 0, rows[near[inside]] if near.size else near[inside], -1)
+    theirs = own[near] * (near >= 0)
+    changed = (1 - settings.lift) * own + settings.lift * (shares * theirs).sum(axis=1)
+    lifted = (total.ravel() > 0) & ~(complete & (changed < own))
+    scores = np.where(lifted, changed, own)
+    first = np.lexsort((rows[:count], -scores[:count]))
+    order = np.concatenate((first, np.arange(count, len(rows))))[:k]
     return Ranking(
         rows[order],
         scores[order],
         *about,
         own=own[order],
         lifted=lifted[order],
-        neighbours=_longer(neighbours, behind, -1),
-        shares=_longer(shares[inside], behind, 0),
-        neighbour_scores=_longer(theirs[inside], behind, 0),
+        neighbours=np.where(near >= 0, rows[near], -1)[order],
+        shares=shares[order],
+        neighbour_scores=theirs[order],
         meaning=None if meaning is None else meaning.select(order),
         visited=found.visited,
         evaluated=found.evaluated,
     )
 
 
-def _longer(lines: npt.NDArray[Any], more: int, value: int) -> npt.NDArray[Any]:
-    """Append ``more`` rows filled with ``value``."""
-    return np.pad(lines, ((0, more), (0, 0)), constant_values=value) if more else lines
+def _longer(table: npt.NDArray[Any], rows: int, value: int) -> npt.NDArray[Any]:
+    """A table of as many rows as there are, those behind its own filled with ``value``."""
+    more = rows - len(table)
+    return np.concatenate([table, np.full((more, *table.shape[1:]), value, table.dtype)]) if more else table
 
 
 def stems_among(bags: Counts, group_of: Int32Array, groups: int) -> Int64Array:

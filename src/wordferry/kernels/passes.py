@@ -100,8 +100,7 @@ def aligned(*shape: int) -> Float32Array:
     size = int(np.prod(shape)) * 4
     memory = np.empty(size + 64, dtype=np.uint8)
     start = -memory.ctypes.data % 64
-    result: Float32Array = memory[start : start + size].view(np.float32).reshape(shape)
-    return result
+    return memory[start : start + size].view(np.float32).reshape(shape)
 
 
 def whole_view(matrix: Csr) -> WholeView:
