@@ -43,13 +43,8 @@ class Csr:
 
     def rows(self, start: int, stop: int) -> Csr:
         """The rows ``start`` to ``stop``, without copying values."""
-        low, high = self.indptr[start], self.indptr[stop]
-        return Csr(
-            self.indptr[start : stop + 1] - low,
-            self.indices[low:high],
-            self.data[low:high],
-            (stop - start, self.shape[1]),
-        )
+        low, high, shape = self.indptr[start], self.indptr[stop], (stop - start, self.shape[1])
+        return Csr(self.indptr[start : stop + 1] - low, self.indices[low:high], self.data[low:high], shape)
 
 
 def canonical_csr(matrix: Any, columns: int | None = None, *, name: str = "X") -> sp.csr_array:
@@ -370,5 +365,4 @@ class Counts(NamedTuple):
     def totals(self) -> Int64Array:
         """The sum of the counts of each row."""
         sums = np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))
-        result: Int64Array = np.diff(sums[self.indptr])
-        return result
+        return np.diff(sums[self.indptr])

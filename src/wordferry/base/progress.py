@@ -113,17 +113,14 @@ class Bar:
 
     def close(self) -> None:
         """Leave the line, or clear it; nothing more is shown of this part."""
-        if self._open and self._stream is None and not self.keep:
-            self._display("", "")
-        elif self._open and self._watched:
+        if self._open and self._watched:
             self._write("\n" if self.keep else "\r\x1b[K")
         self._open = False
 
     def __del__(self) -> None:
         """A job that was stopped leaves a line of its own to what is written next."""
         with suppress(AttributeError, OSError, ValueError, ImportError):  # the stream has gone, or Python is ending
-            if self._stream is not None:
-                self.close()
+            self.close()
 
     def text(self) -> str:
         """How far it is, in words."""

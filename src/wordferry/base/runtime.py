@@ -187,16 +187,15 @@ def products(threads: int) -> Iterator[Multiply]:
         with ThreadPoolExecutor(threads - 1) as pool:
 
             def multiply(a: Any, b: Any, out: Any) -> None:
-                tall = len(a) >= b.shape[1]
-                size = max(a.shape[0], b.shape[1])
-                step = -(-size // threads // _PRODUCT_STEP) * _PRODUCT_STEP
                 if a.size * b.shape[1] < _SMALL_PRODUCT:
-                    step = max(size, 1)
+                    one(a, b, out)
+                    return
+                tall, size = len(a) >= b.shape[1], max(len(a), b.shape[1])
+                step = -(-size // threads // _PRODUCT_STEP) * _PRODUCT_STEP
                 parts = [slice(low, low + step) for low in range(0, size, step)]
                 cut = [(a[p], b, out[p]) if tall else (a, b[:, p], out[:, p]) for p in parts]
                 others = [pool.submit(one, *some) for some in cut[1:]]
-                for some in cut[:1]:
-                    one(*some)
+                one(*cut[0])
                 for other in others:
                     other.result()
 

@@ -93,8 +93,7 @@ def write_folder(
         for name, array in arrays.items():
             file = temporary / f"{name}.npy"
             np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-            shaped = {"dtype": str(array.dtype), "shape": list(array.shape)}
-            files[file.name] = {"sha256": file_digest(file), **shaped}
+            files[file.name] = {"sha256": file_digest(file), "dtype": str(array.dtype), "shape": list(array.shape)}
         for name, lines in (words or {}).items():
             file = temporary / f"{name}.txt"
             file.write_bytes(_join_words(lines))
@@ -163,14 +162,9 @@ def read_folder(path: str | os.PathLike[str], kind: str, *, verify: bool | None 
         raise FormatError(f"{folder} holds {manifest['kind']!r}, not {kind!r}.")
     if verifies(folder, verify):
         verify_folder(folder)
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    words: dict[str, list[str]] = {}
-    for name, facts in manifest["files"].items():
-        file = folder / name
-        if name.endswith(".npy"):
-            arrays[name[:-4]] = _open_array(file, facts)
-        else:
-            words[name[:-4]] = _split_words(file, facts)
+    files = manifest["files"].items()
+    arrays = {name[:-4]: _open_array(folder / name, facts) for name, facts in files if name.endswith(".npy")}
+    words = {name[:-4]: _split_words(folder / name, facts) for name, facts in files if not name.endswith(".npy")}
     return Folder(manifest["config"], arrays, words)
 
 
