@@ -104,9 +104,8 @@ def _installed_extras() -> dict[str, bool]:
     own = distribution("wordferry")
     brings: dict[str, list[str]] = {name: [] for name in own.metadata.get_all("Provides-Extra") or ()}
     for line in own.requires or ():
-        name, extra = re.match(r"[\w.-]+(\[[\w,-]+\])?", line), re.search(r"extra == ['\"]([\w-]+)", line)
-        if name is not None and extra is not None:
-            brings[extra[1]].append(name[0])
+        if found := re.match(r"([\w.-]+(?:\[[\w,-]+\])?).*extra == ['\"]([\w-]+)", line):
+            brings[found[2]].append(found[1])
 
     def has(name: str) -> bool:
         package, _, extras = name.rstrip("]").partition("[")
@@ -161,8 +160,9 @@ def main(arguments: list[str] | None = None) -> Any:
         code = app.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except click.UsageError as error:  # an option or argument that the parser refuses
         message, where = error.format_message(), error.ctx.command_path if error.ctx else PROGRAM
-        more = "" if "\n" in message else f" '{where} --help' explains it."  # a whole help is its own explanation
-        click.echo(message if not more else f"wordferry: {message}{more}", err=True)
+        if "\n" not in message:  # a whole help is its own explanation
+            message = f"wordferry: {message} '{where} --help' explains it."
+        click.echo(message, err=True)
         sys.exit(2)
     except Exception as error:
         if os.environ.get("WORDFERRY_DEBUG"):

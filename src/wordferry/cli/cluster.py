@@ -20,7 +20,7 @@ from wordferry.errors import InputError
 if TYPE_CHECKING:
     from wordferry.web.settings import Settings
 
-cluster = Group("cluster", "Run jobs over many files on processes or a Ray cluster.")
+cluster = Group("cluster", help="Run jobs over many files on processes or a Ray cluster.")
 DOCUMENTS = Argument(
     "documents", "Documents: Parquet or JSON lines (a file, folder or bucket), or an index or its shards, as they are."
 )

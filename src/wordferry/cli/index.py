@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wordferry.index.results import Document
     from wordferry.texts.documents import Record
 
-index = Group("index", "Make a searchable collection on disk and change it.")
+index = Group("index", help="Make a searchable collection on disk and change it.")
 
 
 @index.subcommand(
@@ -322,9 +322,9 @@ def verify(index: Path, out: Output) -> None:
 def compact(index: Path, rebuild: bool, out: Output) -> None:
     """Drop what deleted documents left, and join files."""
     with wordferry.Index.open(index) as opened:
-        before = opened.stats().bytes if not rebuild else 0
+        facts = {} if rebuild else {"bytes_before": opened.stats().bytes}
         opened.compact(rebuild=rebuild)
-    _report(index, out, {"bytes_before": before} if before else {})
+    _report(index, out, facts)
 
 
 def _choices(given: dict[str, Any]) -> dict[str, Any]:

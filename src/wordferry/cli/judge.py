@@ -13,7 +13,7 @@ from wordferry.cli import options
 from wordferry.cli.options import PATH, Argument, Bundle, Group, command, option
 from wordferry.cli.output import ROWS, SUMMARY, Output, note, output, progress_bar
 
-judge = Group("judge", "Judge searches and distances beside their rivals.")
+judge = Group("judge", help="Judge searches and distances beside their rivals.")
 SYSTEMS = option(
     "-s --system",
     "What to judge, given as often as needed: words, bm25, bm25-stem, tfidf, a distance, an encoder (wordllama, "

@@ -50,9 +50,6 @@ class Argument(click.Argument):
 class Group(click.Group):
     """Commands in the order in which they are defined."""
 
-    def __init__(self, name: str, help: str) -> None:
-        super().__init__(name, help=help, context_settings=HELP, no_args_is_help=True)
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
@@ -165,6 +162,7 @@ DISTANCE: dict[str, Any] = {
 _OWN = ("--distance", "--weights", "--unknown", "--encoder")
 """Options that an index answers where nothing is given."""
 SHARED = (
+    Argument("index", "The folder of the index.", type=PATH),
     option("-k", "How many documents, the best or nearest first.", type=POSITIVE, default=10),
     option("-d --distance", "The distance, by its name or as a sum such as 'rel-rwmd + 2*cosine'", **DISTANCE),
     option("--weights", "What a word counts for: counts, idf, log-idf, bm25 or norm (its vector's length)"),
@@ -210,12 +208,12 @@ SHARED = (
     option("--quiet", "Log errors only, not every request.", is_flag=True),
     option("--threads", "How many threads to use (default: WORDFERRY_THREADS, else every core).", type=POSITIVE),
 )
-"""The options of several commands, each by one of its names in the parts of a command."""
+"""What several commands have, in the parts of a command each by one of its names: ``INDEX``, ``-d``, ``--distance``."""
 
 
-def shared(name: str, default: Any = None) -> click.Option:
-    """A shared option by one of its names, with a default of its own if one is given."""
-    found = copy(next(one for one in SHARED if name in one.opts))
+def shared(name: str, default: Any = None) -> Argument | click.Option:
+    """A shared argument or option by one of its names, with a default of its own if one is given."""
+    found = copy(next(one for one in SHARED if name in one.opts or name == one.human_readable_name))
     if name in _OWN:
         found.help = f"{found.help}." if default is not None else f"{found.help}; default: the index's own."
     if default is not None:
@@ -231,10 +229,7 @@ def _params(parts: Sequence[Part]) -> list[click.Parameter]:
             params += part.params if isinstance(part, Bundle) else [part]
             continue
         for name, _, default in (word.partition("=") for word in part.split()):
-            if name == "INDEX":
-                params.append(Argument("index", "The folder of the index.", type=PATH))
-            else:
-                params.append(shared(name, int(default) if default.isdigit() else default or None))
+            params.append(shared(name, int(default) if default.isdigit() else default or None))
     return params
 
 

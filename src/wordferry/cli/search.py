@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 BATCH = 64
 Ask = Callable[[list[str]], "list[Hits]"]
-Query = tuple[int, "str | FormatError"]
+Query = tuple[int | None, "str | FormatError"]
+"""Where it stands, of several the line, and the text, or what is wrong with it."""
 
 
 @command(
@@ -46,7 +47,7 @@ def search(index: Path, query: str, encoder: str | None, strict: bool, out: Outp
     """
     given |= given.pop("settings")
     with wordferry.Index.open(index, encoder=encoder) as opened:
-        asking = _Asking(opened, given, out, strict, several=query == "-")
+        asking = _Asking(opened, given["filter"], out, strict)
         return asking.all(_batches(query), lambda batch: opened.search(batch, **given))
 
 
@@ -70,12 +71,12 @@ def similar(
 ) -> int:
     """Find the documents nearest to a text, or to one of them."""
     with wordferry.Index.open(index, encoder=encoder) as opened:
-        asking = _Asking(opened, given, out, strict, several=query == "-")
+        asking = _Asking(opened, given["filter"], out, strict)
         if query is not None and id is None:
             return asking.all(_batches(query), lambda batch: opened.similar(batch, **given))
         if query is not None or id is None:
             raise InputError("Give a text, or a document of the index with --id.")
-        return asking.all([[(1, id)]], lambda _: [opened.similar(id=id, **given)])
+        return asking.all([[(None, id)]], lambda _: [opened.similar(id=id, **given)])
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,9 @@ class _Asking:
     """Asks an index, and prints the hits or why there are none."""
 
     opened: wordferry.Index
-    given: Mapping[str, Any]
+    filter: dict[str, Any] | None
     out: Output
     strict: bool
-    several: bool
 
     def all(self, batches: Iterable[list[Query]], ask: Ask) -> int:
         """Ask for one query, or for each line of the standard input; one without an answer does not stop the others.
@@ -100,7 +100,7 @@ class _Asking:
                 hits = next(found) if isinstance(text, str) else None
                 error = text if hits is None else hits.error
                 number += 1
-                if isinstance(error, Exception) and not self.several:
+                if isinstance(error, Exception) and line is None:
                     raise error
                 if hits is None or error is not None:
                     wrong += 1
@@ -108,28 +108,27 @@ class _Asking:
                     continue
                 if not hits:
                     missed += 1
-                    self._say_why(f"line {line}: " if self.several else "", str(text))
-                self._show(hits, line if self.several else None, str(text))
+                    self._say_why(line, str(text))
+                self._show(hits, line, str(text))
                 if number == 1 and not hits.exact:
                     note(hits.method)
-        filter = self.given["filter"]
-        if missed and filter and not self.opened.count(filter):
-            note(f"wordferry: no document passes the filter {json.dumps(filter, ensure_ascii=False)}.")
+        if missed and self.filter and not self.opened.count(self.filter):
+            note(f"wordferry: no document passes the filter {json.dumps(self.filter, ensure_ascii=False)}.")
         if self.strict and missed:
             note(f"wordferry: {missed} of {number} queries have no hit.")
         if wrong:
             note(f"wordferry: {wrong} of {number} queries could not be answered.")
         return int(bool(wrong or (self.strict and missed)))
 
-    def _say_why(self, where: str, text: str) -> None:
+    def _say_why(self, line: int | None, text: str) -> None:
         from wordferry.texts.reasons import no_word
         from wordferry.texts.stop_marks import all_words
 
         reason = "nothing was found." if all_words(text, self.opened.tokenizer) else no_word(text, "The query")
-        note(f"wordferry: {where}{reason}")
+        note(f"wordferry: {reason}" if line is None else f"wordferry: line {line}: {reason}")
 
     def _show(self, hits: Hits, line: int | None, query: str) -> None:
-        """Print the hits of a query, of the line ``line`` of several."""
+        """Print the hits of a query, which of several is that of a line."""
         value = "score" if hits.method.startswith("words") else "distance"
         titled, rows = any(hit.metadata.get("title") for hit in hits), []
         for rank, hit in enumerate(hits, start=1):
@@ -153,10 +152,10 @@ class _Asking:
 def _batches(query: str) -> Iterator[list[Query]]:
     """The query, or those of the standard input by the numbers of their lines, some at a time."""
     if query != "-":
-        yield [(1, options.read_text(query))]
+        yield [(None, options.read_text(query))]
         return
     numbered = enumerate(map(_decoded, getattr(sys.stdin, "buffer", sys.stdin)), start=1)
-    asked = ((number, line) for number, line in numbered if line)
+    asked: Iterator[Query] = ((number, line) for number, line in numbered if line)
     while batch := list(islice(asked, BATCH)):
         yield batch
 

@@ -16,8 +16,8 @@ from wordferry.cli.output import ROWS, SUMMARY, Output, note, progress_bar
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 BAR = 24
 """Characters of the longest bar."""
-embeddings = Group("embeddings", "Convert word vectors and look into files of them.")
-related = Group("related", "Find related words, keep them, show them and draw them.")
+embeddings = Group("embeddings", help="Convert word vectors and look into files of them.")
+related = Group("related", help="Find related words, keep them, show them and draw them.")
 
 
 @embeddings.subcommand(
