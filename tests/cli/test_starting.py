@@ -67,6 +67,25 @@ def test_reading_an_index_loads_little(index: str, arguments: list[str]) -> None
     assert {"scipy", "rich", "importlib.metadata", "threadpoolctl", "pyarrow"} & modules == set()
 
 
+def test_a_search_starts_no_threads_of_blas(index: str) -> None:
+    """They spin when they start, for longer than a search takes."""
+    script = (
+        "import sys\n"
+        "from threadpoolctl import threadpool_info\n"
+        "from wordferry.cli import main\n"
+        "try:\n"
+        "    main(sys.argv[1:])\n"
+        "finally:\n"
+        "    found = [one for one in threadpool_info() if one['internal_api'] == 'openblas']\n"
+        "    print([one['num_threads'] for one in found], file=sys.stderr)\n"
+    )
+    source = {"PYTHONPATH": str(Path(wordferry.__file__).resolve().parents[1])}
+    own = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    line = [sys.executable, "-c", script, "search", index, "bread and butter"]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, env=own | source)
+    assert set(eval(done.stderr.splitlines()[-1])) <= {1}
+
+
 # -- what stands in the way is said at once ----------------------------------------------------------------------------
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
@@ -17,6 +16,8 @@ def nearest_name(given: Any, names: Iterable[str]) -> str:
     >>> nearest_name("Rel_RWMD", ["wmd", "rel-rwmd"])
     " Did you mean 'rel-rwmd'?"
     """
+    from difflib import get_close_matches
+
     plain = str(given).strip().casefold().replace("_", "-").replace(" ", "-")
     known = {name.casefold(): name for name in names}
     near = [plain] if plain in known else get_close_matches(plain, known, n=1, cutoff=0.75)

@@ -149,6 +149,9 @@ def app(debug: bool, device: str | None) -> None:
         os.environ["WORDFERRY_DEBUG"] = "1"
     if device:
         os.environ["WORDFERRY_DEVICE"] = device
+    if click.get_current_context().invoked_subcommand == "search" and "numpy" not in sys.modules:
+        # The threads of NumPy's BLAS spin when they start, for longer than a search takes, which has no use for them.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def main(arguments: list[str] | None = None) -> Any:
