@@ -91,20 +91,17 @@ class Bar:
         from html import escape
 
         most = max(self.total, 1)
-        if self._stream is None:
-            self._display(_PAGE.format(escape(self.label), self.done, most, escape(text)), f"{self.label}  {text}")
+        if self._stream is None:  # the outputs of a notebook's cell, which need IPython alone, and no widgets
+            page = _PAGE.format(escape(self.label), self.done, most, escape(text))
+            data = {"text/html": page, "text/plain": f"{self.label}  {text}".strip()}
+            if self._cell is None:
+                self._cell = sys.modules["IPython"].display.display(data, raw=True, display_id=True)
+            else:
+                self._cell.update(data, raw=True)
         elif self._watched:
             self._write("\r\x1b[K" + _drawn(self.label, min(self.done / most, 1.0), text))
         else:
             self._write(f"{self.label}  {text}\n".lstrip())
-
-    def _display(self, page: str, text: str) -> None:
-        """Show this among the outputs of a notebook's cell, which needs IPython alone, and no widgets."""
-        data = {"text/html": page, "text/plain": text.strip()}
-        if self._cell is None:
-            self._cell = sys.modules["IPython"].display.display(data, raw=True, display_id=True)
-        else:
-            self._cell.update(data, raw=True)
 
     def _write(self, text: str) -> None:
         if self._stream is not None:

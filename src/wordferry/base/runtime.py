@@ -214,14 +214,12 @@ def run_jobs(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, pr
 
     results, left, finished = np.zeros(len(jobs), np.float64), deque(range(len(jobs))), list[int]()
 
-    def next_number() -> int | None:
-        try:
-            return left.popleft()
-        except IndexError:
-            return None
-
     def serve() -> None:
-        for number in iter(next_number, None):
+        while True:
+            try:
+                number = left.popleft()
+            except IndexError:
+                return
             results[number] = work(jobs[number])
             finished.append(number)
 

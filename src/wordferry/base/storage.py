@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class Folder:
 
     config: dict[str, Any]
     arrays: dict[str, npt.NDArray[Any]]
-    words: dict[str, list[str]] = field(default_factory=dict)
+    words: dict[str, list[str]]
 
 
 def file_digest(path: Path) -> str:

@@ -347,11 +347,10 @@ def _kept_when_stopped(beside: Path) -> Iterator[None]:
             stored = len(index)
         if not stored:
             shutil.rmtree(beside, ignore_errors=True)
-        if isinstance(error, KeyboardInterrupt | WordferryError):
-            if stored:
-                note(f"{stored} documents are stored; go on after them with the same command and --resume")
-            elif isinstance(error, KeyboardInterrupt):
+            if isinstance(error, KeyboardInterrupt):
                 note("wordferry: no step was done yet, so nothing is stored.")
+        elif isinstance(error, KeyboardInterrupt | WordferryError):
+            note(f"{stored} documents are stored; go on after them with the same command and --resume")
         raise
 
 

@@ -107,9 +107,8 @@ class Output:
             self.write([row])
             return
         first = max(map(len, row)) + 2
-        wrapper = textwrap.TextWrapper(
-            max(first + 20, terminal_width()), break_long_words=False, break_on_hyphens=False
-        )
+        width = max(first + 20, terminal_width())
+        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
         wrapper.subsequent_indent = " " * first
         for name, value in row.items():
             wrapper.initial_indent = f"{name:<{first}}"

@@ -160,17 +160,14 @@ class Forms:
         self._stems, self._mutex = stems, Lock()
         made = stems(words)
         self._groups = {stem: group for group, stem in enumerate(dict.fromkeys(made))}
+        self.groups = len(self._groups)
+        """How many stems there are."""
         self.group_of: Int32Array = np.array([self._groups[stem] for stem in made], dtype=np.int32)
         """The stem of every word, by its number."""
         self.stop: Int64Array = np.flatnonzero([is_marked(word) for word in words]).astype(np.int64)
         """The stop words."""
         self._order = np.argsort(self.group_of, kind="stable").astype(np.int32)
         self._ends = np.cumsum(np.bincount(self.group_of, minlength=self.groups))
-
-    @property
-    def groups(self) -> int:
-        """How many stems there are."""
-        return len(self._groups)
 
     def place(self, word: str) -> FormPlace | None:
         """The stem and the form of a word of a query; None when no document has any form of it."""

@@ -73,10 +73,6 @@ class DocumentsPart(NamedTuple):
     """The vectors of these documents, where an encoder or a caller gave them."""
 
 
-Around = Callable[[Int64Array, int], Surroundings]
-"""From rows to what is around them, m neighbours of each."""
-
-
 class QueryWord(NamedTuple):
     """A word of a query that some document may have in one of its forms."""
 
@@ -356,13 +352,13 @@ def stems_of(query: Sequence[QueryWord]) -> Int32Array:
 
 def ranked(
     found: Candidates,
-    surroundings: Around,
+    surroundings: Callable[[Int64Array, int], Surroundings],
     k: int,
     about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
 ) -> Ranking:
     """The ranking of rows that were found by words, which come best first, or by meaning: the best are lifted.
 
-    One that has every word of the query is never lowered.
+    ``surroundings(rows, m)`` finds m neighbours of each. A row that has every word of the query is never lowered.
     A candidate's new score is at least the smallest own score among them, so no row behind them overtakes one, and a
     longer list begins with the shorter one.
     """

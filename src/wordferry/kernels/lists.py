@@ -19,7 +19,6 @@ BLOCK = 1 << 16
 
 GROUP = 512
 """Rows whose bits lie together."""
-_GROUP_NUMBERS = 32
 _FREQUENT = 40
 """A word has bits where at least one row in this many has it: summing over bits is then faster than over a list."""
 _FEWEST = 512
@@ -88,12 +87,9 @@ class Touched(NamedTuple):
 
 def build(indptr: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any]) -> PostingLists:
     """The lists of bags of words, worked through a block of rows at a time."""
-    documents = len(indptr) - 1
-    made = [_block(indptr[:1].astype(np.int64), words, counts)]  # without a row, so that each array has its type
-    made += [
-        _block(indptr[first : first + BLOCK + 1].astype(np.int64), words, counts)
-        for first in range(0, documents, BLOCK)
-    ]
+    indptr, documents = indptr.astype(np.int64, copy=False), len(indptr) - 1
+    made = [_block(indptr[:1], words, counts)]  # without a row, so that each array has its type
+    made += [_block(indptr[first : first + BLOCK + 1], words, counts) for first in range(0, documents, BLOCK)]
     own, sizes, repeated, rows, often, bit_words, bit_sizes, bits = map(np.concatenate, zip(*made, strict=True))
 
     def ends(sizes: npt.ArrayLike) -> Int64Array:
@@ -114,7 +110,7 @@ def _block(ends: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any]) 
     words, counts = words[span], counts[span]
     often = np.bincount(words)
     frequent = np.flatnonzero(_FREQUENT * often >= rows) if rows >= _FEWEST else np.zeros(0, np.int64)
-    numbers = -(-rows // GROUP) * _GROUP_NUMBERS
+    numbers = -(-rows // GROUP) * GROUP // 16
     places = np.full(len(often), -1)
     places[frequent] = numbers * np.arange(len(frequent))
     once, repeated = np.zeros(len(often), np.int64), np.zeros(len(often), np.int64)
