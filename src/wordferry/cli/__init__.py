@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from wordferry.base.runtime import DEVICES
+from wordferry.base.runtime import DEVICES, thread_count
 from wordferry.cli.options import HELP
 from wordferry.errors import NotFound, WordferryError
 
@@ -64,7 +64,6 @@ class Commands(click.Group):
 
 def _show_version() -> None:
     from wordferry import __version__, _native
-    from wordferry.base.runtime import thread_count
 
     click.echo(f"wordferry {__version__} (kernels: {_native.cpu_variant()}, threads: {thread_count()})")
 
@@ -73,10 +72,8 @@ def _show_info() -> None:
     """Versions, CPU variant, threads, extras and distances."""
     import platform
     from importlib.metadata import version
-    from pathlib import Path
 
     import wordferry
-    from wordferry.base.runtime import thread_count
     from wordferry.cli.output import output
     from wordferry.kernels.native import cpu_variant
 
@@ -90,7 +87,7 @@ def _show_info() -> None:
         "threads": thread_count(),
         "extras": _installed_extras(),
         "distances": list(wordferry.DISTANCES),
-        "folder": str(Path(wordferry.__file__).parent),
+        "folder": os.path.dirname(wordferry.__file__),
     }
     with output() as out:
         out.facts(facts)

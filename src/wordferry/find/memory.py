@@ -137,11 +137,11 @@ class WordSearch:
                 raise InputError(f"allowed must have one value per document ({len(self)}), got {allowed.shape}.")
         settings = self.settings.changed(**constants)
         text = document_text(query, "The query")
-        codes = self.collection.codes
-        settings = settings.weighing(None if self.encoder is None else self.encoder.to_json()) if codes else settings
-        asked = query_vectors(
-            [text], vector, codes[0].dimension if codes else 0, settings.meaning, lambda: self.encoder
-        )
+        dimension = 0
+        if codes := self.collection.codes:
+            settings = settings.weighing(None if self.encoder is None else self.encoder.to_json())
+            dimension = codes[0].dimension
+        asked = query_vectors([text], vector, dimension, settings.meaning, lambda: self.encoder)
         tokens = query_words(text, self.tokenizer)
         found = self.collection.search(tokens, k, settings, allowed=allowed, vector=None if asked is None else asked[0])
         return WordHits(found, self.collection)
