@@ -230,7 +230,8 @@ class Neighbors(Tabular):
         first = parts[0].resized(parts[0].indices.shape[1] + k)  # the result has k places however few the parts have
         indices = np.concatenate([first.indices, *(part.indices for part in parts[1:])], axis=1)
         distances = np.concatenate([first.distances, *(part.distances for part in parts[1:])], axis=1)
-        order = np.lexsort((np.where(indices < 0, _NO_INDEX, indices), distances), axis=1)[:, :k]
+        ties = np.where(indices < 0, np.iinfo(np.int64).max, indices)  # an empty place comes after every document
+        order = np.lexsort((ties, distances), axis=1)[:, :k]
         found = cls(
             np.take_along_axis(indices, order, axis=1),
             np.take_along_axis(distances, order, axis=1),
@@ -317,10 +318,6 @@ def summed(tallies: Sequence[dict[str, int]]) -> dict[str, int]:
     """Several tallies as one."""
     names = dict.fromkeys(name for tally in tallies for name in tally)
     return {name: sum(tally.get(name, 0) for tally in tallies) for name in names}
-
-
-_NO_INDEX = np.iinfo(np.int64).max
-"""Sorts after every document."""
 
 
 def _not_after_the_proved(found: Neighbors, part: Neighbors) -> BoolArray:

@@ -55,7 +55,9 @@ class Bar:
 
     def __init__(self, label: str = "", *, keep: bool = True) -> None:
         self.label, self.keep = label, keep
-        self._stream: TextIO | None = sys.stderr if _kernel() is None else None
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()  # nothing is imported to find out
+        self._stream: TextIO | None = sys.stderr if getattr(shell, "kernel", None) is None else None
+        """None in a notebook."""
         self._cell: Any = None
         """What a notebook shows, once there is something."""
         self._watched = self._stream is None or self._stream.isatty()
@@ -153,12 +155,6 @@ def _drawn(label: str, share: float, text: str) -> str:
             console.print(ProgressBar(total=1.0, completed=share, width=width))
         parts.append(drawn.get().strip())
     return "  ".join([*parts, text])
-
-
-def _kernel() -> Any:
-    """The kernel of the notebook that this runs in; None elsewhere. Nothing is imported to find out."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "kernel", None)
 
 
 def _duration(seconds: float) -> str:

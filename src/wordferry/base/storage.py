@@ -28,7 +28,6 @@ from wordferry.errors import FormatError, InputError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-_KEYS = {"format", "kind", "wordferry", "config", "files"}
 VERIFIED_BYTES = 1 << 30
 """Folders of up to this size are compared with their checksums whenever they are opened (a second or so at most)."""
 
@@ -197,7 +196,7 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     if "sha256" in manifest and manifest.pop("sha256") != json_digest(manifest):
         raise FormatError(f"{file} is damaged: it differs from the checksum in it. Restore it or rebuild.")
-    if unknown := manifest.keys() - _KEYS:
+    if unknown := manifest.keys() - {"format", "kind", "wordferry", "config", "files"}:
         raise FormatError(f"{file} is damaged: {min(unknown)!r} is nothing that a manifest holds.")
     if not isinstance(manifest["config"], dict) or not isinstance(manifest["files"], dict):
         raise FormatError(f"{file} is damaged: config and files must be objects.")

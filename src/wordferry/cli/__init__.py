@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from wordferry.base.runtime import DEVICES, thread_count
-from wordferry.cli.options import HELP
 from wordferry.errors import NotFound, WordferryError
 
 PROGRAM = "wordferry"
@@ -130,7 +129,7 @@ def _shown(name: str, show: Callable[[], None], help: str) -> Callable[[Any], An
 @click.group(
     PROGRAM,
     cls=Commands,
-    context_settings=HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100},
     help="Word Mover's Distance and its fast relatives: compare, search, classify and explain texts.",
 )
 @_shown("--version", _show_version, "Show version, CPU variant and threads.")

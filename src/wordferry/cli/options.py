@@ -18,7 +18,6 @@ from wordferry.errors import EmptyDocumentError, InputError, NotFound, Wordferry
 if TYPE_CHECKING:
     from wordferry.words.embeddings import Embeddings
 
-HELP = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
 PATH = click.Path(path_type=Path)
 POSITIVE = click.IntRange(min=1)
 SECONDS = click.FloatRange(min=0.1)
