@@ -108,7 +108,6 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]  # uvicorn is not loo
     def drop(self) -> None:
         """Close now, whatever is under way."""
         self.room.remove(self)
-        self._stop_clock()
         self.transport.abort()
 
     def begin(self, length: int | None) -> None:
@@ -143,4 +142,3 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]  # uvicorn is not loo
     def _stop_clock(self) -> None:
         if self._clock is not None:
             self._clock.cancel()
-            self._clock = None

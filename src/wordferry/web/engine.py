@@ -192,10 +192,9 @@ class ServedIndex:
             return found.error
         if "distance" in query.how:
             tokens = self.tokens(query.text)
-            unknown = [word for word in dict.fromkeys(tokens) if word not in self.index.backend.embeddings]
-            lost = set(unknown)
-            facts["known_words"] = sum(word not in lost for word in tokens) if lost else len(tokens)
-            facts["unknown_words"] = unknown[:_MOST_UNKNOWN]
+            unknown = [word for word in tokens if word not in self.index.backend.embeddings]
+            facts["known_words"] = len(tokens) - len(unknown)
+            facts["unknown_words"] = list(dict.fromkeys(unknown))[:_MOST_UNKNOWN]
         hits = [hit for hit in found[: query.needed] if hit.id != query.without]
         shown = hits[query.offset : query.offset + query.k]
         if sum(len(hit.text) for hit in shown) > self._limits.answer_bytes:

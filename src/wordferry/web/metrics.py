@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 SIZES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -82,10 +84,7 @@ def _head(name: str, kind: str, meaning: str) -> list[str]:
 def resident_bytes() -> float:
     """Memory of this process, 0 where the system does not say."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as stream:
-            pages = int(stream.read().split()[1])
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:
         return 0.0
-    import resource
-
-    return float(pages * resource.getpagesize())
+    return float(pages * os.sysconf("SC_PAGE_SIZE"))

@@ -25,23 +25,25 @@ class Workers:
         self.name, self.count, self.waiting = name, count, waiting
         self._threads = ThreadPoolExecutor(count, thread_name_prefix=f"wordferry-{name}")
         self._running: set[Cancel] = set()
-        self._pending = 0
+        """One for each call of :meth:`run` that has not ended, whether a thread has begun its work or not."""
 
     async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Do some work in a thread. When this call is cancelled, so is the work."""
-        if self._pending >= self.count + self.waiting:
+        if len(self._running) >= self.count + self.waiting:
             raise Overloaded(self.name)
         cancel = Cancel()
-        self._pending += 1
+
+        def call() -> Result:
+            with cancellable(cancel):
+                return work(*arguments)
+
         self._running.add(cancel)
-        future = asyncio.get_running_loop().run_in_executor(self._threads, _call, cancel, work, arguments)
         try:
-            return await future
+            return await asyncio.get_running_loop().run_in_executor(self._threads, call)
         except asyncio.CancelledError:
             cancel.cancel()
             raise
         finally:
-            self._pending -= 1
             self._running.discard(cancel)
 
     def close(self, seconds: float = 0.0) -> None:
@@ -52,11 +54,6 @@ class Workers:
         for cancel in list(self._running):
             cancel.cancel()
         self._threads.shutdown(wait=True, cancel_futures=True)
-
-
-def _call(cancel: Cancel, work: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
-    with cancellable(cancel):
-        return work(*arguments)
 
 
 class _Waiting(NamedTuple):
