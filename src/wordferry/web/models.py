@@ -23,12 +23,20 @@ PAIRED = (RECOMMENDED, *(d.name for d in DISTANCES.values() if d.needs_vectors o
 _LONGEST_KEY = 256
 _LONGEST_VALUE = 4_096
 _PLAIN = [{"type": name} for name in ("number", "boolean", "null")]
+_SCALAR = {"anyOf": [{"type": "string", "maxLength": _LONGEST_VALUE}, *_PLAIN]}
+_RULES = {"type": "object", "additionalProperties": {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}}
+_WANTED = {"anyOf": [_SCALAR, _RULES]}
+_FILTER = WithJsonSchema(
+    {"type": "object", "propertyNames": {"maxLength": _LONGEST_KEY}, "additionalProperties": _WANTED}
+)
+"""What a filter looks like: keys with values, or with operators and their values."""
 _KEY = r'^[^"\\\x00-\x1f]*$'
 _DISTANCE = "How to compare; null: the index's own distance."
 _HERE = {"text": "Obama speaks to the media in Illinois"}
 _THERE = {"text": "The president greets the press in Chicago"}
 """Texts of the examples in the description of the service."""
 _PASSAGES = "Compare only this many passages of b: those whose words are nearest to a's."
+_NAME: Any = Annotated[str, Field(min_length=1, max_length=512)]
 _VECTOR: Any = Annotated[list[float], Field(min_length=1, max_length=8_192)]
 _WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
 """JSON knows one kind of number: 5.0 is as whole as 5."""
@@ -41,11 +49,10 @@ class _In(BaseModel):
 def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
     """The models of requests, by name."""
     text: Any = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
-    identity: Any = Annotated[str, Field(min_length=1, max_length=512)]
     given = _model("OfText", "A text.", text=_field(text, "The text itself."))
-    stored = _model("OfDocument", "A stored document.", id=_field(identity, "The id of the document."))
+    stored = _model("OfDocument", "A stored document.", id=_field(_NAME, "The id of the document."))
     one_of_two = given | stored
-    return _finding(limits, text, one_of_two) | _comparing(text, one_of_two) | _storing(limits, text, identity)
+    return _finding(limits, text, one_of_two) | _comparing(text, one_of_two) | _storing(limits, text)
 
 
 def _model(name: str, about: str, **fields: Any) -> Any:
@@ -57,13 +64,20 @@ def _field(kind: Any, about: str, default: Any = ..., **more: Any) -> Any:
     return kind | None if default is None else kind, Field(default=default, description=about, **more)
 
 
+_WEIGHING = {
+    "weights": _field(Literal[WEIGHTS], "What words count for; null: the index's own.", None),
+    "unknown": _field(Literal["match", "drop"], "Words without a vector; null: the index's own.", None),
+}
+"""What words weigh, where a stored document is compared."""
+
+
 def _list_of(kind: Any, most: int) -> Any:
     return Annotated[list[kind], Field(min_length=1, max_length=most)]
 
 
 def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
     """Requests that find documents."""
-    filter: Any = Annotated[dict[str, Any], AfterValidator(partial(_check_filter, limits)), _filter_schema()]
+    filter: Any = Annotated[dict[str, Any], AfterValidator(partial(_check_filter, limits)), _FILTER]
     searched: Any = Literal[(RECOMMENDED, *DISTANCES)]
     hits, first = (Annotated[int, Field(ge=least, le=limits.k), _WHOLE] for least in (1, 0))
     window: dict[str, Any] = {
@@ -81,7 +95,7 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
             distance=_field(searched, "Compare by a distance; null: find by words.", None),
             explain=_field(bool, "Say of each score what it is made of.", False),
             vectors=_field(_list_of(_VECTOR, limits.batch), brought, None),
-            **_weights(),
+            **_WEIGHING,
             **window,
         ),
         "similar": _model(
@@ -91,46 +105,35 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
             distance=_field(searched, _DISTANCE, None),
             by=_field(Literal["words", "meaning"], "Compare words by a distance, or vectors by 1 - cosine.", "words"),
             vector=_field(_VECTOR, "By meaning, the text's vector; null: the index's encoder makes it.", None),
-            **_weights(),
+            **_WEIGHING,
             **window,
         ),
     }
 
 
-def _weights() -> dict[str, Any]:
-    """What words weigh, where a stored document is compared."""
-    weights: Any = Literal[WEIGHTS]
-    return {
-        "weights": _field(weights, "What words count for; null: the index's own.", None),
-        "unknown": _field(Literal["match", "drop"], "Words without a vector; null: the index's own.", None),
-    }
-
-
 def _comparing(text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
     """Requests that compare two texts."""
-    paired: Any = Literal[PAIRED]
-    explained: Any = Literal[EXPLAINED]
     return {
         "distance": _model(
             "DistanceRequest",
             "Two texts to compare.",
             a=_field(text, "The first text.", examples=[_HERE["text"]]),
             b=_field(text, "The second text.", examples=[_THERE["text"]]),
-            distances=_field(_list_of(paired, 20), "Names of distances; null: the index's own.", None),
+            distances=_field(_list_of(Literal[PAIRED], 20), "Names of distances; null: the index's own.", None),
         ),
         "explain": _model(
             "ExplainRequest",
             "Two texts or stored documents, the first of which travels to the second.",
             a=_field(one_of_two, "Whose words travel.", examples=[_HERE]),
             b=_field(one_of_two, "Where they travel to.", examples=[_THERE]),
-            distance=_field(explained, _DISTANCE, None),
-            **_weights(),
+            distance=_field(Literal[EXPLAINED], _DISTANCE, None),
+            **_WEIGHING,
             passages=_field(Annotated[int, Field(ge=1, le=20), _WHOLE], _PASSAGES, None),
         ),
     }
 
 
-def _storing(limits: Limits, text: Any, identity: Any) -> dict[str, type[BaseModel]]:
+def _storing(limits: Limits, text: Any) -> dict[str, type[BaseModel]]:
     """Requests that store documents."""
     key: Any = Annotated[str, Field(min_length=1, max_length=_LONGEST_KEY, pattern=_KEY)]
     whole: Any = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
@@ -148,8 +151,8 @@ def _storing(limits: Limits, text: Any, identity: Any) -> dict[str, type[BaseMod
         "NewDocument",
         "A document to store; without an id it gets one.",
         text=_field(text, "What is searched and compared."),
-        id=_field(identity, "A name of your own; null: one is made.", None),
-        label=_field(identity, "Its class, where it has one.", None),
+        id=_field(_NAME, "A name of your own; null: one is made.", None),
+        label=_field(_NAME, "Its class, where it has one.", None),
         metadata=(metadata, Field(default_factory=dict, description="Values to filter by.")),
     )
     example = [[{"id": "mine", "text": "My telescope shows Saturn"}]]
@@ -181,17 +184,6 @@ def _check_filter(limits: Limits, filter: dict[str, Any]) -> dict[str, Any]:
     if total > limits.filter_terms:
         raise ValueError(f"{total} conditions; at most {limits.filter_terms} are allowed")
     return filter
-
-
-def _filter_schema() -> WithJsonSchema:
-    """What a filter looks like: keys with values, or with operators and their values."""
-    scalar = {"anyOf": [{"type": "string", "maxLength": _LONGEST_VALUE}, *_PLAIN]}
-    values = {"anyOf": [scalar, {"type": "array", "items": scalar}]}
-    rules = {"type": "object", "additionalProperties": values}
-    wanted = {"anyOf": [scalar, rules]}
-    return WithJsonSchema(
-        {"type": "object", "propertyNames": {"maxLength": _LONGEST_KEY}, "additionalProperties": wanted}
-    )
 
 
 class ErrorAnswer(BaseModel):
