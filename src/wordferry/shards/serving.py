@@ -41,20 +41,15 @@ class Replica:
         self._shard: Shard | None = None
         self._mutex = Lock()
 
-    def _opened(self) -> Shard:
-        """The shard, opened when it is first asked: while its folder is away, the process can wait for it."""
-        with self._mutex:
-            if self._shard is None:
-                self._shard = Shard(Common(self._address), self._number)
-            return self._shard
-
     def ask(self, method: str, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
         """The answer of the shard, or our own error; any other is left to Ray, as is a shard that does not open."""
-        shard = self._opened()
+        with self._mutex:
+            if self._shard is None:  # not before: while its folder is away, the process can wait for it
+                self._shard = Shard(Common(self._address), self._number)
         if method == "process":
             return True, os.getpid()
         try:
-            return True, getattr(shard, method)(*arguments)
+            return True, getattr(self._shard, method)(*arguments)
         except WordferryError as error:
             return False, error
 

@@ -298,10 +298,6 @@ class Shard(LocalIndex):
             found = state.read(own)
         return [found[row] for row in own]
 
-    def ids_at(self, rows: Int64Array) -> list[str]:
-        """The ids of documents by their rows in the collection."""
-        return [one.id for one in self.documents_at(rows)]
-
     def page_counted(
         self, span: tuple[int, int], after: str | None, condition: Condition | None
     ) -> tuple[list[Document], int]:

@@ -26,7 +26,7 @@ from wordferry.find.explaining import neighbours_of
 from wordferry.find.ranking import Candidates, Ranking, Surroundings, have_all, ranked, stems_of
 from wordferry.find.settings import Settings
 from wordferry.index.config import Config
-from wordferry.index.results import Document, Hit, Hits, Why
+from wordferry.index.results import Document, Hit, Hits
 from wordferry.index.search.filters import Condition
 from wordferry.index.search.passages import best_passages
 from wordferry.index.search.requests import Ask, method_of
@@ -169,11 +169,12 @@ class ShardBackend:
         hits = []
         for number, some in enumerate(tokens):
             ranking = self._ranked([answers[number] for answers, _ in found.values()], ask.k)
-            documents = zip(self._at(ranking.rows, "documents_at"), ranking.scores.tolist(), strict=True)
-            own = [
-                self._hit(one, some, partial(self._why, ranking, place), ask.explain, score=score)
-                for place, (one, score) in enumerate(documents)
-            ]
+            documents = zip(self._documents_at(ranking.rows), ranking.scores.tolist(), strict=True)
+            own = []
+            for place, (one, score) in enumerate(documents):
+                why = partial(self._why, ranking, place)
+                told = why() if ask.explain else None
+                own.append(self._hit(one, some, score=score, explanation=told, why=why))
             hits.append(Hits(own, method=method, counts=counts, missing=missing))
             tell(number + 1, len(tokens))
         return hits
@@ -193,22 +194,20 @@ class ShardBackend:
 
         return ranked(_best_rows([one for one, _ in found], settings, k), near, k, how)
 
-    def _hit(self, one: Document, tokens: Sequence[str], why: Why | None, explain: bool, **value: Any) -> Hit:
+    def _hit(self, one: Document, tokens: Sequence[str], **found: Any) -> Hit:
         where = partial(best_passages, (self.tokenizer, self.embeddings, self.common.related), tokens, one.text)
-        own = (one.id, one.text, one.metadata, one.label)
-        return Hit(*own, **value, explanation=why() if explain and why is not None else None, why=why, where=where)
+        return Hit(one.id, one.text, one.metadata, one.label, where=where, **found)
 
     def _why(self, ranking: Ranking, place: int) -> Any:
         """What one score is made of, asked of the shard that has the document."""
         one = _single(ranking, place)
-        near = one.neighbours[0, neighbours_of(one, 0)]
-        names = self._at(near, "ids_at") if len(near) else []
+        names = [near.id for near in self._documents_at(one.neighbours[0, neighbours_of(one, 0)])]
         owner = int(np.searchsorted(self._firsts, ranking.rows[place], side="right")) - 1
         return self.router.one(owner, "explain_score", one, names)
 
-    def _at(self, rows: Int64Array, method: str) -> list[Any]:
-        """What the shards say of some rows, in their order."""
-        order, parts = self._asked(rows, method)
+    def _documents_at(self, rows: Int64Array) -> list[Document]:
+        """Documents by their rows, in the order given."""
+        order, parts = self._asked(rows, "documents_at")
         every = [one for part in parts for one in part]
         return [every[place] for place in order.tolist()]
 
@@ -247,10 +246,10 @@ class ShardBackend:
 
     def _near_hit(self, near: Hit, tokens: Any, last: Sequence[Names]) -> Hit:
         """A hit of a shard, explained by the distance and the weights that found it, if any did."""
-        why: Any = partial(self._explained, near, tokens, *last) if last and np.isfinite(near.distance or 0.0) else None
-        hit = self._hit(near, tokens, why, False, distance=near.distance)
+        why = partial(self._explained, near, tokens, *last) if last and np.isfinite(near.distance or 0.0) else None
         told: Any = near.explanation
-        return hit if told is None else hit.explained(told.with_texts(tokens.text, near.text, self.tokenizer))
+        told = None if told is None else told.with_texts(tokens.text, near.text, self.tokenizer)
+        return self._hit(near, tokens, distance=near.distance, explanation=told, why=why)
 
     def _explained(self, document: Document, tokens: LookedUp, how: Names) -> Explanation:
         told: Explanation = self.router.any("explain_texts", (list(tokens), document.text), how)
