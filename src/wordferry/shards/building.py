@@ -154,11 +154,11 @@ class ShardBuild:
         dimension = self._dimension()
         vectors = sum(word in self.embeddings.vocabulary for word in words)
         self._share(EMBEDDINGS, lambda: self.embeddings)
-
-        def relate() -> RelatedWords:
-            return RelatedWords.build(self.embeddings.restrict(words[:vectors]), self.choices.r, progress=run.progress)
-
-        related = RelatedWords.load(self._share(RELATED, relate)) if vectors else None
+        related = None
+        if vectors:
+            known = self.embeddings.restrict(words[:vectors])
+            folder = self._share(RELATED, lambda: RelatedWords.build(known, self.choices.r, progress=run.progress))
+            related = RelatedWords.load(folder)
         return self._finish(frequencies, self._build(words, related, shards, dimension))
 
     def _count(self) -> tuple[list[str], Int64Array]:
@@ -166,7 +166,7 @@ class ShardBuild:
         each kind in the order of the documents. Ids that come twice and documents without words are refused here.
         """
         shared = CountInputs(self.embeddings.vocabulary, self.tokenizer, self.choices, self.labelled)
-        tasks = [Task(_counts(part), count_words, {"part": part.to_json()}) for part in self.parts]
+        tasks = [Task(_counts(part), count_words, {"part": part}) for part in self.parts]
         self._run.run(tasks, shared)
         files = [load(self._run.folder, _counts(part)) for part in self.parts]
         self._check_ids(files)
@@ -216,8 +216,8 @@ class ShardBuild:
 
     def _build(self, words: list[str], related: RelatedWords | None, shards: int, dimension: int) -> dict[str, Done]:
         """Every shard by a task of its own; one whose files are gone is built again."""
-        own = (self.place.address, self.embeddings.fingerprint)
-        shared = BuildInputs(self.choices, self.tokenizer, related, words, *own, dimension)
+        place, vectors = self.place.address, self.embeddings.fingerprint
+        shared = BuildInputs(self.choices, self.tokenizer, related, words, place, vectors, dimension)
         if related is None or np.isnan(related.c_max):  # each shard would find a c_max of its own
             shards = 1
         tasks = []
@@ -226,7 +226,7 @@ class ShardBuild:
             known = self._run.journal.done.get(name)
             if known is not None and known.facts["shard"] not in self.place.names(SHARDS):
                 del self._run.journal.done[name]
-            tasks.append(Task(name, build_shard, {"number": number, "parts": [part.to_json() for part in pieces]}))
+            tasks.append(Task(name, build_shard, {"number": number, "parts": pieces}))
         return self._run.run(tasks, shared)
 
     def _finish(self, frequencies: Int64Array, done: Mapping[str, Done]) -> Manifest:
@@ -306,13 +306,13 @@ class BuildInputs:
     output: str
     vectors: str
     """The fingerprint of the word vectors."""
-    dimension: int = 0
+    dimension: int
     """Of the documents' own vectors; 0 where no column has them."""
 
 
 def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs) -> tuple[bytes, dict[str, Any]]:
     """The words of one part in the order in which they come, with their document frequencies."""
-    part = SourcePart(**arguments["part"])
+    part: SourcePart = arguments["part"]
     rows, dimension = _checked_rows(part, shared)
     ids = [row.id for row in rows]
     terms = TermDictionary.of_no_index(shared.vocabulary)
@@ -369,10 +369,9 @@ def build_shard(arguments: Mapping[str, Any], folder: Path, shared: BuildInputs)
     place = Location(shared.output)
     name = f"{arguments['number']:05d}-{secrets.token_hex(4)}"
     vectors = on_this_machine(place, EMBEDDINGS, shared.vectors)
-    parts = [SourcePart(**part) for part in arguments["parts"]]
     beside = Path(tempfile.mkdtemp(prefix="wordferry-shard-"))
     try:
-        facts, (keys, df) = _build(parts, shared, vectors, beside / "index")
+        facts, (keys, df) = _build(arguments["parts"], shared, vectors, beside / "index")
         facts |= {"name": name, "files": file_digests(beside / "index")}
         place.upload(beside / "index", f"{SHARDS}/{name}")
     finally:

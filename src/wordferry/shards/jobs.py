@@ -234,7 +234,7 @@ class ShardJob:
     def _perform(self, function: TaskFunction, shared: Any) -> dict[str, Done]:
         """A task for every batch of queries, or of the documents themselves."""
         if self._parts is not None:
-            batches: list[dict[str, Any]] = [{"part": part.to_json()} for part in self._parts]
+            batches: list[dict[str, Any]] = [{"part": part} for part in self._parts]
         else:
             step = max(1, min(self.choices.block, math.ceil(self.documents / self.shards)))
             starts = range(0, self.documents, step)
@@ -329,14 +329,13 @@ def _index(shared: AskInputs) -> Index:
 
 def check_queries(arguments: Mapping[str, Any], folder: Path, shared: SourceFields) -> tuple[bytes, dict[str, Any]]:
     """Read the queries of a part, so that a broken row is named before any work is done."""
-    part = SourcePart(**arguments["part"])
-    return saved(rows=np.array(sum(1 for _ in read_part(part, shared)))), {}
+    return saved(rows=np.array(sum(1 for _ in read_part(arguments["part"], shared)))), {}
 
 
 def _queries(batch: Mapping[str, Any], shared: AskInputs) -> list[Any]:
     """The queries of a batch, with id, label and text: rows of a file, or documents of the index."""
     if "part" in batch:
-        return list(read_part(SourcePart(**batch["part"]), shared.fields))
+        return list(read_part(batch["part"], shared.fields))
     return _index(shared).page(batch["stop"] - batch["start"], offset=batch["start"])
 
 
@@ -382,11 +381,11 @@ def votes(batch: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[by
     for hit in (hit for _, hits in found for hit in hits):
         if hit.label is None:
             raise FormatError(f"The document {hit.id!r} has no label, and a training document needs one.")
-    names = sorted({str(hit.label) for _, hits in found for hit in hits})
+    names = sorted({hit.label for _, hits in found for hit in hits})
     numbers = {name: number for number, name in enumerate(names)}
     classes, values = np.full((len(found), shared.k), -1, dtype=np.int64), np.full((len(found), shared.k), np.inf)
     for row, (_, hits) in enumerate(found):
-        classes[row, : len(hits)] = [numbers[str(hit.label)] for hit in hits]
+        classes[row, : len(hits)] = [numbers[hit.label] for hit in hits]
         values[row, : len(hits)] = [hit.distance for hit in hits]
     voted = decide(classes, values, len(names), shared.k, shared.voting)
     ids, known = [query.id for query, _ in found], [query.label for query, _ in found]
@@ -439,10 +438,10 @@ def _within(index: Index, texts: Sequence[Any], shared: AskInputs) -> list[list[
 
 def best(batch: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
     """One part of the answer: each query with the documents that its words find best."""
-    index, part, queries = _index(shared), SourcePart(**batch["part"]), _queries(batch, shared)
-    for row, query in enumerate(queries, part.start + 1):
+    index, queries = _index(shared), _queries(batch, shared)
+    for row, query in enumerate(queries, batch["part"].start + 1):
         if not query_words(query.text, index.tokenizer):
-            raise EmptyDocumentError(f"{part.path}, row {row}: the query has no words.")
+            raise EmptyDocumentError(f"{batch['part'].path}, row {row}: the query has no words.")
     ask = partial(index.search, k=shared.k, **shared.options)
     found = _in_steps(ask, [one.text for one in queries], shared.k)
     return _table(zip(queries, found, strict=True), "score")
