@@ -94,11 +94,8 @@ class ComparedPair:
     how: dict[str, Any]
     """The weights, and what becomes of words without a vector, where the request says it."""
     passages: int | None
-
-    @property
-    def alone(self) -> bool:
-        """Whether neither is a document: then there are no frequencies to weigh by."""
-        return self.a.id is None and self.b.id is None
+    alone: bool
+    """Whether neither is a document: then there are no frequencies to weigh by."""
 
 
 class ServedIndex:
@@ -174,12 +171,10 @@ class ServedIndex:
     def search_in_turn(self, queries: Sequence[SearchQuery]) -> list[bytes | Exception]:
         """Answer heavy queries one after the other, so that they hold the memory of one; a core is left to others."""
         results: list[bytes | Exception] = []
-        size = 0
         for query in queries:
             check_cancelled()
             results += self.search([query], max(1, usable_cores() - 1))
-            size += len(results[-1]) if isinstance(results[-1], bytes) else 0
-            if size > self._limits.answer_bytes:
+            if sum(len(one) for one in results if isinstance(one, bytes)) > self._limits.answer_bytes:
                 raise too_large(self._limits)
         return results
 
@@ -229,12 +224,12 @@ class ServedIndex:
         """The two texts or stored documents of a request, with their words; NotFound where there is none."""
         own = request.distance or self.index.config.distance
         given = {"a": request.a.model_dump(), "b": request.b.model_dump()}
-        alone = not any("id" in one for one in given.values())
+        alone = all("text" in one for one in given.values())
         if alone and how:
             raise InputError("weights: Two texts have no frequencies of words; weigh a text and a stored document.")
         every = alone or how.get("unknown", self.index.config.unknown) != "drop"
         a, b = (self._compared(name, one, every) for name, one in given.items())
-        return ComparedPair(a, b, own if own in EXPLAINED else RECOMMENDED, how, request.passages)
+        return ComparedPair(a, b, own if own in EXPLAINED else RECOMMENDED, how, request.passages, alone)
 
     def _compared(self, name: str, given: dict[str, str], every: bool) -> Compared:
         text: Text = given["text"] if "text" in given else self.text(given["id"])
@@ -341,18 +336,14 @@ class ServedIndex:
         shown: list[dict[str, Any]] = []
         room = self._limits.answer_bytes // 2
         with said_of(after):
-            for one in self._after(after, min(limit + 1, _PAGE)):
-                room -= len(one.text) + len(str(one.metadata))
-                if len(shown) == limit or (shown and room < 0):
-                    return {"documents": shown, "next": shown[-1]["id"]}
-                shown.append(document(one))
+            while some := self.index.page(min(limit + 1, _PAGE), after):
+                for one in some:
+                    room -= len(one.text) + len(str(one.metadata))
+                    if len(shown) == limit or (shown and room < 0):
+                        return {"documents": shown, "next": after}
+                    shown.append(document(one))
+                    after = one.id
         return {"documents": shown, "next": None}
-
-    def _after(self, id: str | None, step: int) -> Iterator[Any]:
-        """The documents after one, some at a time."""
-        while some := self.index.page(step, id):
-            yield from some
-            id = some[-1].id
 
     def get(self, id: str) -> dict[str, Any]:
         """One document."""

@@ -9,6 +9,7 @@ import re
 import time
 import traceback
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -62,11 +63,12 @@ class JsonLines(logging.Formatter):
         return log_line({"level": record.levelname.lower(), "message": record.getMessage()})
 
 
+@dataclass
 class Memory:
     """The bytes that all requests hold together."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits, self.held = limits, 0
+    limits: Limits
+    held: int = 0
 
 
 class Share:
@@ -238,15 +240,15 @@ class Guard:
         """
         limits, body = self._settings.limits, bytearray()
         ending = {"connection": "close"} if "expect" in request.headers else None
-        too_large = HTTPException(413, f"The body may have {limits.body_bytes} bytes at most.", ending)
+        refusal = HTTPException(413, f"The body may have {limits.body_bytes} bytes at most.", ending)
         if (_length(request.headers) or 0) > limits.body_bytes:
-            raise too_large
+            raise refusal
         try:
             async with asyncio.timeout(limits.body_seconds):
                 async for part in request.stream():
                     body += part
                     if len(body) > limits.body_bytes:
-                        raise too_large
+                        raise refusal
                     share_of_request.get().hold(len(part))
         except TimeoutError:
             text = f"The body did not come within {limits.body_seconds:g} s."

@@ -7,7 +7,6 @@ made for each service, with its limits.
 import math
 from collections.abc import Awaitable, Callable, Coroutine
 from importlib import resources
-from inspect import signature
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -76,7 +75,7 @@ def _route(service: Service, *, writing: bool = False) -> type[APIRoute]:
 def _of_body(endpoint: Callable[[Any], Awaitable[Response]]) -> Callable[[Request], Coroutine[Any, Any, Response]]:
     """Answers by an endpoint that takes the model of a body, whose JSON is parsed strictly: valid UTF-8, bounded depth,
     no NaN, no half characters."""
-    (model,) = (parameter.annotation for parameter in signature(endpoint).parameters.values())
+    model = endpoint.__annotations__["request"]
 
     async def handle(request: Request) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
