@@ -192,7 +192,7 @@ class ShardBuild:
         hashes = np.concatenate([data["hashes"] for data in files])
         order = np.argsort(hashes, kind="stable")
         for place in np.flatnonzero(hashes[order][1:] == hashes[order][:-1]).tolist():
-            pair = [self._at(row) for row in sorted((int(order[place]), int(order[place + 1])))]
+            pair = [self._at(row) for row in order[place : place + 2].tolist()]
             one, other = (json_values(files[part.number], "ids")[row] for part, row in pair)
             if one == other:
                 (file, first), (another, second) = ((part.path, part.start + row + 1) for part, row in pair)
@@ -238,10 +238,9 @@ class ShardBuild:
             if facts["words"] != words:
                 raise VocabularyMismatch(f"{facts['name']} numbers its words otherwise than the shards before it.")
         *firsts, documents = accumulate((facts["documents"] for facts in every), initial=0)
+        own = ("name", "documents", "identity", "generation", "files")
         records = [
-            ShardRecord(
-                facts["name"], first, facts["documents"], facts["identity"], facts["generation"], facts["files"]
-            )
+            ShardRecord(first=first, **{name: facts[name] for name in own})
             for first, facts in zip(firsts, every, strict=True)
         ]
 

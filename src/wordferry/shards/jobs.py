@@ -205,7 +205,7 @@ class ShardJob:
         if FILE in held or _CATALOGUE in held:
             if shards is not None or embeddings is not None or tokenizer is not None:
                 raise InputError(f"{documents} is an index already: shards, vectors and tokenizer are those it has.")
-            self.target = Target.of(documents, sharded=FILE in held)
+            self.target = Target.of(documents)
             self.documents, self.shards = self.target.documents, self.target.shards or 1
             own: Mapping[str, Any] = {"index": self.target.state, "choices": asdict(self.choices)}
         else:
@@ -223,7 +223,7 @@ class ShardJob:
         if build is not None:
             place = Location(self.run.folder / SHARDS)
             build.run(self.run, place, self.shards)
-            self.target = Target.of(place.address, sharded=True)
+            self.target = Target.of(place.address)
 
     def _cut(self, queries: str) -> list[SourcePart]:
         """Queries in batches, of which there are as many as shards at least: so many workers find something to do."""
@@ -279,9 +279,9 @@ class Target:
     """The name of its own."""
 
     @classmethod
-    def of(cls, address: str, *, sharded: bool) -> Target:
+    def of(cls, address: str) -> Target:
         """A folder of shards, or an undivided index, as it is now."""
-        if sharded:
+        if FILE in Location(address).names():
             common = Common(address)
             manifest, distance = common.manifest, common.config.distance
             return cls(address, manifest.identity, manifest.documents, len(manifest.shards), distance)
@@ -320,10 +320,9 @@ def _index(shared: AskInputs) -> Index:
     target = shared.target
     if target not in _opened:
         close_opened()
-        sharded = target.shards is not None
-        if Target.of(target.address, sharded=sharded) != target:
-            raise FormatError(f"{target.address} has changed since the job was planned. Start the job again elsewhere.")
-        _opened[target] = Index(open_shards(target.address, threads=1)) if sharded else Index.open(target.address)
+        if Target.of(address := target.address) != target:
+            raise FormatError(f"{address} has changed since the job was planned. Start the job again elsewhere.")
+        _opened[target] = Index.open(address) if target.shards is None else Index(open_shards(address, threads=1))
     return _opened[target]
 
 
