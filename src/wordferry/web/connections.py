@@ -135,9 +135,7 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]  # uvicorn is not loo
             await asyncio.sleep(_DRAIN_SECONDS)
 
     def _start_clock(self) -> None:
-        self._stop_clock()
-        seconds = self.room.limits.head_seconds
-        self._clock = asyncio.get_running_loop().call_later(seconds, self.drop)
+        self._clock = self.loop.call_later(self.room.limits.head_seconds, self.drop)
 
     def _stop_clock(self) -> None:
         if self._clock is not None:
