@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from itertools import count
 from threading import Lock
 from typing import Any, Literal
@@ -95,12 +94,12 @@ class RayBackend(ShardRouter):
         owed = self._down.get((number, place))
         if owed is None:
             return False
-        if self._ray.wait([owed], timeout=0)[0]:
-            with suppress(self._ray.exceptions.RayError):
-                self._ray.get(owed)
-                self._down.pop((number, place), None)
-                return False
-        return True
+        try:
+            self._ray.get(owed, timeout=0)
+        except self._ray.exceptions.RayError:  # also where the time is over
+            return True
+        self._down.pop((number, place), None)
+        return False
 
     def _in_turn(self, number: int, turn: int) -> list[int]:
         """The replicas of a shard in the order in which they are asked: in turn, those that are down last."""

@@ -189,8 +189,7 @@ class Shard(LocalIndex):
     """A shard of a folder: an index with the statistics of the whole collection."""
 
     def __init__(self, common: Common, number: int) -> None:
-        self.common, self.number = common, number
-        self.record: ShardRecord = common.manifest.shards[number]
+        self.common, self.record = common, common.manifest.shards[number]
         folder = on_this_machine(common.place, f"{SHARDS}/{self.record.name}")
         try:
             super().__init__(folder, common.embeddings, common.statistics)

@@ -62,7 +62,7 @@ class ShardRouter(ABC):
             raise StorageError(f"No answer from the shards {', '.join(missing)}. Ask again in a moment.")
         return found, missing
 
-    def some(self, arguments: Mapping[int, tuple[Any, ...]], method: str) -> list[Any]:
+    def some(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> list[Any]:
         """Ask some shards, each its own question; who gives no answer is asked once more."""
         found = self.ask(method, arguments)
         left = {number: given for number, given in arguments.items() if number not in found}
@@ -74,7 +74,7 @@ class ShardRouter(ABC):
 
     def one(self, number: int, method: str, *arguments: Any) -> Any:
         """Ask one shard."""
-        return self.some({number: arguments}, method)[0]
+        return self.some(method, {number: arguments})[0]
 
     def any(self, method: str, *arguments: Any) -> Any:
         """Ask the shards in turn until one answers."""
@@ -215,7 +215,7 @@ class ShardBackend:
         """The answers of the shards that hold some rows, and where each row is in them one after the other."""
         owners = np.searchsorted(self._firsts, rows, side="right") - 1
         groups = np.unique(owners).tolist()
-        parts = self.router.some({number: (rows[owners == number],) for number in groups}, method)
+        parts = self.router.some(method, {number: (rows[owners == number],) for number in groups})
         order = np.argsort(np.argsort(owners, kind="stable"), kind="stable")
         return order, parts
 
