@@ -136,3 +136,20 @@ def test_another_encoder_is_refused(both) -> None:
     with pytest.raises(InputError, match="was made with the encoder wordllama"):
         Index.open(both[1].path, encoder=hashed)
     both[1].verify()
+
+
+def test_parts_of_one_file_whose_documents_have_no_vectors_do_not_count(tmp_path) -> None:
+    """A long file is counted in parts, and those with vectors say the dimension, wherever they stand."""
+    rows = [
+        {"id": str(i), "text": f"the {one} barks", "own": [1, 2, 3] if i < 2 else None}
+        for i, one in enumerate(("dog", "cat", "horse", "child"))
+    ]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    choices = Choices(fields=SourceFields(vector="own"), block=2)
+    build(str(tmp_path / "docs.jsonl"), tmp_path / "shards", 1, choices)
+    with Index.open(tmp_path / "shards") as shards:
+        assert shards.backend.dimension == 3
+    rows[3]["own"] = [1, 2]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(FormatError, match=r"vectors of 2 dimensions, and .* of 3"):
+        build(str(tmp_path / "docs.jsonl"), tmp_path / "others", 1, choices)

@@ -178,14 +178,16 @@ class ShardBuild:
 
     def _dimension(self) -> int:
         """The dimension of the documents' own vectors; parts that do not agree are refused."""
-        found = {part.path: int(self._run.journal.done[_counts(part)].facts["dimension"]) for part in self.parts}
-        sizes = sorted({size for size in found.values() if size})
-        if len(sizes) > 1:
-            one, other = (next(path for path, size in found.items() if size == wanted) for wanted in sizes[:2])
-            raise FormatError(f"{one} has vectors of {sizes[0]} dimensions, and {other} of {sizes[1]}.")
-        if self.choices.fields.vector is not None and not sizes:
+        done, found = self._run.journal.done, dict[int, str]()
+        for part in self.parts:
+            found.setdefault(int(done[_counts(part)].facts["dimension"]), part.path)
+        found.pop(0, None)  # parts in which no document has a vector
+        if len(found) > 1:
+            (size, one), (another, other) = sorted(found.items())[:2]
+            raise FormatError(f"{one} has vectors of {size} dimensions, and {other} of {another}.")
+        if self.choices.fields.vector is not None and not found:
             raise FormatError(f"No document has a vector in {self.choices.fields.vector!r}.")
-        return sizes[0] if sizes else 0
+        return next(iter(found), 0)
 
     def _check_ids(self, files: Sequence[Any]) -> None:
         """Refuse an id that two documents have; only where hashes agree the ids are looked at."""
@@ -243,14 +245,11 @@ class ShardBuild:
             ShardRecord(first=first, **{name: facts[name] for name in own})
             for first, facts in zip(firsts, every, strict=True)
         ]
-
-        def statistics() -> CollectionStatistics:
-            keys, df = reduce(added, ((data["stem_keys"], data["stems"]) for data in files))
-            tokens, known = (sum(facts[name] for facts in every) for name in ("tokens", "known_tokens"))
-            fields = frozenset[str]().union(*(facts["fields"] for facts in every))
-            return CollectionStatistics(documents, tokens, df, known, frequencies, keys, fields)
-
-        self._share(STATISTICS, statistics)
+        keys, df = reduce(added, ((data["stem_keys"], data["stems"]) for data in files))
+        tokens, known = (sum(facts[name] for facts in every) for name in ("tokens", "known_tokens"))
+        fields = frozenset[str]().union(*(facts["fields"] for facts in every))
+        statistics = CollectionStatistics(documents, tokens, df, known, frequencies, keys, fields)
+        self._share(STATISTICS, lambda: statistics)
         for name in set(self.place.names(SHARDS)) - {record.name for record in records}:
             self.place.remove(f"{SHARDS}/{name}")  # a worker had built it before it died
         folders = [self._run.folder / name for name in (EMBEDDINGS, RELATED, STATISTICS)]
