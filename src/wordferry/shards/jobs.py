@@ -257,10 +257,9 @@ class ShardJob:
     def finish(self, facts: Mapping[str, Any]) -> JobSummary:
         """Let go of the index, and sum up."""
         close_opened()
-        documents = self.target.documents
-        queries = documents if self._parts is None else sum(part.rows for part in self._parts)
-        own = {"queries": queries, "pairs": queries * documents, "shards": self.target.shards or 1}
-        return self.run.finish(documents, {**own, **facts})
+        queries = self.documents if self._parts is None else sum(part.rows for part in self._parts)
+        own = {"queries": queries, "pairs": queries * self.documents, "shards": self.target.shards or 1}
+        return self.run.finish(self.documents, {**own, **facts})
 
 
 # -- what workers do ------------------------------------------------------------------------------------------------
