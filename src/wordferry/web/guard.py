@@ -299,24 +299,19 @@ class _Reply:
             self.ended = True
         if self.clock is not None and not self.clock.expired():
             self.clock.reschedule(None)
-        size = len(message.get("body", b""))
+        body = message.get("body", b"")
+        last = max(len(body) - 1, 0) // _PIECE * _PIECE
         try:
-            async with asyncio.timeout(self._limits.answer_seconds + size / self._limits.answer_rate):
-                await self._send_pieces(message)
+            async with asyncio.timeout(self._limits.answer_seconds + len(body) / self._limits.answer_rate):
+                for start in range(0, last, _PIECE):
+                    await self._send({**message, "body": body[start : start + _PIECE], "more_body": True})
+                await self._send({**message, "body": body[last:]} if last else message)
+                if self.ended and self.connection is not None:
+                    await self.connection.drained()
         except TimeoutError:
             if self.connection is not None:
                 self.connection.drop()
             raise ClientDisconnect from None
-
-    async def _send_pieces(self, message: Message) -> None:
-        body = message.get("body", b"")
-        for start in range(0, len(body) - _PIECE, _PIECE):
-            await self._send({"type": message["type"], "body": body[start : start + _PIECE], "more_body": True})
-        if len(body) > _PIECE:
-            message = {**message, "body": body[-(len(body) % _PIECE or _PIECE) :]}
-        await self._send(message)
-        if self.ended and self.connection is not None:
-            await self.connection.drained()
 
 
 def _path(scope: Scope) -> str:
