@@ -31,7 +31,7 @@ def create_app(index: Any, settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         service.start()
         yield
-        await asyncio.get_running_loop().run_in_executor(None, service.stop)
+        await asyncio.to_thread(service.stop)
 
     app = FastAPI(
         title="wordferry",

@@ -71,7 +71,9 @@ class Service:
         self._graph: asyncio.Task[RelatedWords] | None = None
         self._opening = asyncio.Lock()
         largest = _PANEL if settings.batching else 1
-        self._batcher = Batcher(self._joined, self._searches, largest=largest, size=_places)
+        self._batcher = Batcher(
+            self._joined, self._searches, largest=largest, size=lambda query: max(1.0, query.needed / _HITS)
+        )
 
     def start(self) -> asyncio.Task[None]:
         """Count what is there, unless that is under way: at first so that no request need wait for it."""
@@ -315,11 +317,6 @@ class CollectionMap:
         drawn = index.map(threads=max(1, usable_cores() - 1), progress=told)
         check_cancelled()
         return {"texts": packed_texts(drawn, "Map"), "arrays": packed_arrays(drawn)}
-
-
-def _places(query: SearchQuery) -> float:
-    """How many searches of a call one takes the place of."""
-    return max(1.0, query.needed / _HITS)
 
 
 def _weighing(request: Any) -> dict[str, str]:
