@@ -104,8 +104,7 @@ class RayBackend(ShardRouter):
     def _in_turn(self, number: int, turn: int) -> list[int]:
         """The replicas of a shard in the order in which they are asked: in turn, those that are down last."""
         total = len(self._replicas[number])
-        places = [(turn + step) % total for step in range(total)]
-        return sorted(places, key=lambda place: (number, place) in self._down)
+        return sorted(range(total), key=lambda place: ((number, place) in self._down, (place - turn) % total))
 
     def close(self) -> None:
         """The replicas belong to :class:`Serving`."""
