@@ -316,10 +316,10 @@ def close_opened() -> None:
 def _index(shared: AskInputs) -> Index:
     """The index that is asked; its shards one after the other, because a task has one core."""
     os.environ["WORDFERRY_DEVICE"] = shared.device
-    target = shared.target
+    target, address = shared.target, shared.target.address
     if target not in _opened:
         close_opened()
-        if Target.of(address := target.address) != target:
+        if Target.of(address) != target:
             raise FormatError(f"{address} has changed since the job was planned. Start the job again elsewhere.")
         _opened[target] = Index.open(address) if target.shards is None else Index(open_shards(address, threads=1))
     return _opened[target]
