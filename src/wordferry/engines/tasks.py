@@ -18,8 +18,8 @@ from wordferry.base.runtime import optional_import
 from wordferry.base.storage import write_whole
 from wordferry.engines.journal import digest
 
-TaskFunction = Callable[[Mapping[str, Any], Path, Any], tuple[bytes, dict[str, Any]]]
-"""From the arguments of a task, the job's folder and the shared data to the bytes of a file, and facts about it."""
+TaskFunction = Callable[[Mapping[str, Any], Any], tuple[bytes, dict[str, Any]]]
+"""From the arguments of a task and the shared data to the bytes of a file, and facts about it."""
 _PARQUET = b"PAR1"
 ATTEMPTS = "attempts.log"
 """The file of a job's folder that gets a line whenever a worker begins a task."""
@@ -51,7 +51,7 @@ def perform(task: Task, folder: str, shared: Any) -> Outcome:
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     with open(Path(folder) / ATTEMPTS, "ab", buffering=0) as stream:
         stream.write(f"{task.name} {os.getpid()}\n".encode())
-    data, facts = task.function(task.arguments, Path(folder), shared)
+    data, facts = task.function(task.arguments, shared)
     file = f"{task.name}.{'parquet' if data.startswith(_PARQUET) else 'npz'}"
     write_whole(Path(folder) / file, data)
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -83,10 +83,6 @@ class Hit(Document, TableRow):
         text = self.text if isinstance(self.text, str) else " ".join(self.text)
         own = {"id": self.id, name: value, "label": self.label, "text": text}
         return own | {f"metadata_{key}" if key in own or key == "rank" else key: v for key, v in self.metadata.items()}
-
-    def explained(self, explanation: Explanation | ScoreExplanation) -> Hit:
-        """This hit with an explanation attached."""
-        return replace(self, explanation=explanation)
 
     @overload
     def explain(self, by: Literal["word"] = "word") -> Explanation | ScoreExplanation | None: ...

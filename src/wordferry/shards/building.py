@@ -308,7 +308,7 @@ class BuildInputs:
     """Of the documents' own vectors; 0 where no column has them."""
 
 
-def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs) -> tuple[bytes, dict[str, Any]]:
+def count_words(arguments: Mapping[str, Any], shared: CountInputs) -> tuple[bytes, dict[str, Any]]:
     """The words of one part in the order in which they come, with their document frequencies."""
     part: SourcePart = arguments["part"]
     rows, dimension = _checked_rows(part, shared)
@@ -362,7 +362,7 @@ def _documents(rows: Any, dimension: int = 0) -> Iterator[Record]:
         yield Record(text, row.id, row.label, metadata=row.metadata, vector=vector)
 
 
-def build_shard(arguments: Mapping[str, Any], folder: Path, shared: BuildInputs) -> tuple[bytes, dict[str, Any]]:
+def build_shard(arguments: Mapping[str, Any], shared: BuildInputs) -> tuple[bytes, dict[str, Any]]:
     """Build one shard on this machine, and put it where it belongs under a name that no other attempt has."""
     place = Location(shared.output)
     name = f"{arguments['number']:05d}-{secrets.token_hex(4)}"

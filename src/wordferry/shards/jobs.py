@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -325,7 +324,7 @@ def _index(shared: AskInputs) -> Index:
     return _opened[target]
 
 
-def check_queries(arguments: Mapping[str, Any], folder: Path, shared: SourceFields) -> tuple[bytes, dict[str, Any]]:
+def check_queries(arguments: Mapping[str, Any], shared: SourceFields) -> tuple[bytes, dict[str, Any]]:
     """Read the queries of a part, so that a broken row is named before any work is done."""
     return saved(rows=np.array(sum(1 for _ in read_part(arguments["part"], shared)))), {}
 
@@ -368,12 +367,12 @@ def _nearest(batch: Mapping[str, Any], shared: AskInputs) -> Iterator[tuple[Any,
         yield query, [hit for hit in hits if not own or hit.id != query.id][: shared.k]
 
 
-def near(batch: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+def near(batch: Mapping[str, Any], shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
     """One part of the answer: each query with the documents nearest to it."""
     return _table(_nearest(batch, shared), "distance")
 
 
-def votes(batch: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+def votes(batch: Mapping[str, Any], shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
     """One part of the answer: each query with the label that its nearest training documents vote for."""
     found = list(_nearest(batch, shared))
     for hit in (hit for _, hits in found for hit in hits):
@@ -394,7 +393,7 @@ def votes(batch: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[by
     return parquet_bytes({"id": ids, "predicted": predicted, "share": shares, "label": known}), facts
 
 
-def close(batch: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+def close(batch: Mapping[str, Any], shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
     """All pairs of a document of a batch and a later one at most the threshold apart, with the rows of both."""
     index, queries, start = _index(shared), _queries(batch, shared), batch["start"]
     texts, words = [one.text for one in queries], PairWords(index.tokenizer)
@@ -434,7 +433,7 @@ def _within(index: Index, texts: Sequence[Any], shared: AskInputs) -> list[list[
 # -- by words -------------------------------------------------------------------------------------------------------
 
 
-def best(batch: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+def best(batch: Mapping[str, Any], shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
     """One part of the answer: each query with the documents that its words find best."""
     index, queries = _index(shared), _queries(batch, shared)
     for row, query in enumerate(queries, batch["part"].start + 1):
