@@ -27,8 +27,7 @@ from wordferry.index.storage import stored_weights
 from wordferry.index.storage.catalogue import Catalogue, all_ids
 from wordferry.index.storage.columns import Field, fields_of
 from wordferry.index.storage.lock import WriterLock, refuse_network, write_error
-from wordferry.index.storage.segments import FOLDER as SEGMENTS
-from wordferry.index.storage.segments import GRAPH, remove_orphans, with_remedy
+from wordferry.index.storage.segments import GRAPH, SEGMENTS, remove_orphans, with_remedy
 from wordferry.index.storage.snapshot import OpenState, Snapshot, Snapshots
 from wordferry.index.storage.terms import find_terms
 from wordferry.index.storage.texts import all_documents, as_document, read_document
@@ -418,7 +417,7 @@ class LocalIndex:
             graphs = [self.config.base, connection.meta("graph")]
             weights = connection.meta("weights")
         remove_orphans(self.path / SEGMENTS, names)
-        remove_orphans(self.path / stored_weights.FOLDER, {weights["name"]} if weights else set())
+        remove_orphans(self.path / stored_weights.WEIGHTS, {weights["name"]} if weights else set())
         remove_orphans(self.path / GRAPH, {record["name"] for record in graphs if record})
 
     def keep_graph(self, least: int = 1, progress: Progress | None = None) -> None:

@@ -15,7 +15,7 @@ from wordferry.base.lazy import shutil
 from wordferry.base.runtime import logger
 from wordferry.errors import LockedError, StorageError, Unsupported
 
-FILE = "lock"
+LOCK = "lock"
 _LOCKED_BYTE = 1 << 30
 """Windows locks bytes, and nobody else may read them: one far behind the text that names the holder."""
 _REMOTE = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "coda", "davfs")
@@ -44,7 +44,7 @@ class WriterLock:
         import datetime
         import socket
 
-        file = self._folder / FILE
+        file = self._folder / LOCK
         try:
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
         except OSError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -20,23 +20,19 @@ from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.columns import Columns
 from wordferry.index.storage.lock import write_error
-from wordferry.index.storage.stems import NAMES as STEMS
-from wordferry.index.storage.stems import SegmentStems
+from wordferry.index.storage.stems import STEMS, SegmentStems
 from wordferry.kernels.lists import COUNTS, PostingLists, StoredDocuments, build
 from wordferry.kernels.words import WordDocuments
 
 _Read = TypeVar("_Read")
-FOLDER, GRAPH = "segments", "graph"
+SEGMENTS, GRAPH = "segments", "graph"
 """Folders of an index: its segments, and its related words."""
 CHECKED_BYTES = 64 << 20
 """Segments of up to this size are compared with their checksums whenever they are opened; larger ones by ``verify``."""
 _NUMBERS = np.int32, np.int64
 _FORWARD = ("indptr", "words", "counts")
 _CODES = ("codes", "code_scales")
-_LISTS = (
-    *("blocks", "words", "starts", "rows", "counts"),
-    *("bit_blocks", "bit_words", "bit_sizes", "bits"),
-)
+_LISTS = [one.name for one in fields(PostingLists) if one.name != "documents"]
 
 
 @dataclass(frozen=True)
@@ -61,10 +57,6 @@ class Bags:
     def rows(self) -> Counts:
         """The CSR of counts."""
         return Counts(self.indptr, self.words, self.counts)
-
-    @property
-    def pairs(self) -> int:
-        return len(self.words)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -115,7 +107,7 @@ class Segment(NamedTuple):
 
     def read(self, folder: Path, *, verify: bool | None = None) -> SegmentRows:
         """Map the arrays. ``verify`` compares every byte with its checksum first; None does so for small segments."""
-        place = folder / FOLDER / self.name
+        place = folder / SEGMENTS / self.name
 
         def mapped() -> SegmentRows:
             checks = storage.verifies(place, verify, CHECKED_BYTES)
@@ -127,7 +119,7 @@ class Segment(NamedTuple):
             coded = [arrays[name] for name in _CODES if name in arrays]
             indptr, words, counts = (arrays[name] for name in _FORWARD)
             bags = Bags(indptr, words, counts, numbers, Codes(*coded) if coded else None)
-            if not len(bags) == len(bags.numbers) == self.documents or bags.pairs != self.pairs:
+            if not len(bags) == len(bags.numbers) == self.documents or len(bags.words) != self.pairs:
                 raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
             lists = PostingLists(len(bags), *(arrays[f"list_{name}"] for name in _LISTS))
             columns = Columns.load(len(bags), config["fields"], arrays)
@@ -161,14 +153,13 @@ class SegmentRows:
         lists = build(bags.indptr, bags.words, bags.counts)
         counted = np.ones(max(int(bags.words.max(initial=0)), *stop, 0) + 1)
         counted[stop] = 0
-        stored = StoredDocuments(lists.view, bags.indptr, bags.words, bags.counts)
-        lengths = stored.sums(counted, False, COUNTS, 1).astype(np.float32)
+        lengths = StoredDocuments(lists.view, *bags.rows).sums(counted, False, COUNTS, 1).astype(np.float32)
         return cls(bags, lengths, lists, columns, int(np.diff(bags.indptr).max(initial=0)))
 
     @cached_property
     def stored(self) -> StoredDocuments:
         """The arrays as the kernels take them."""
-        return StoredDocuments(self.lists.view, self.bags.indptr, self.bags.words, self.bags.counts)
+        return StoredDocuments(self.lists.view, *self.bags.rows)
 
     @cached_property
     def worded(self) -> WordDocuments:
@@ -227,18 +218,18 @@ def write(folder: Path, rows: SegmentRows, config: dict[str, Any]) -> Segment:
     bags, stems = rows.bags, rows.stems
     assert stems is not None
     first, last = int(bags.numbers[0]), int(bags.numbers[-1])
-    fields, arrays = rows.columns.store()
+    columns, arrays = rows.columns.store()
     arrays |= {name: getattr(bags, name) for name in _FORWARD} | {"lengths": rows.lengths}
     if last - first + 1 != len(bags):
         arrays["numbers"] = bags.numbers
-    arrays |= {f"list_{name}": getattr(rows.lists, name) for name in _LISTS}
+    arrays |= {f"list_{name}": array for name, array in rows.lists.arrays.items()}
     arrays |= {f"stem_{name}": getattr(stems, name) for name in STEMS}
     if bags.codes is not None:
         arrays |= dict(zip(_CODES, (bags.codes.codes, bags.codes.scales), strict=True))
-    config = {**config, "fields": fields, "longest": rows.longest, "stems": stems.edition}
+    config = {**config, "fields": columns, "longest": rows.longest, "stems": stems.edition}
     save = partial(storage.write_folder, kind="segment", config=config, arrays=arrays)
-    name, digest = write_listed(folder / FOLDER, f"{first:010d}", save)
-    return Segment(name, first, last, len(bags), bags.pairs, digest)
+    name, digest = write_listed(folder / SEGMENTS, f"{first:010d}", save)
+    return Segment(name, first, last, len(bags), len(bags.words), digest)
 
 
 def write_listed(folder: Path, prefix: str, save: Callable[[Path], object]) -> tuple[str, str]:

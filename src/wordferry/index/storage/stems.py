@@ -11,7 +11,6 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from wordferry.base.arrays import Int32Array
 from wordferry.find.stems import Stemmer, UInt64Array, edition, stem_keys, stemmer
@@ -20,7 +19,7 @@ from wordferry.kernels.words import merge_keys, stem_frequencies
 if TYPE_CHECKING:
     from wordferry.index.storage.segments import SegmentRows
 
-NAMES = ("keys", "starts", "words", "df", "word_df")
+STEMS = ("keys", "starts", "words", "df", "word_df")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +80,6 @@ class WordKeys:
         keys[keys == 0] = 1
         return keys
 
-    def of(self, numbers: npt.NDArray[np.int64], spell: Callable[[Sequence[int]], list[str]]) -> UInt64Array:
-        """The keys of the words with these numbers, which ascend; ``spell`` gives words by their numbers."""
-        self._grow(int(numbers[-1]) + 1 if len(numbers) else 0)
-        new = numbers[self._keys[numbers] == 0]
-        if len(new):
-            self._keys[new] = self.of_words(spell(new.tolist()))
-        found: UInt64Array = self._keys[numbers]
-        return found
-
     def learn(self, stems: SegmentStems) -> None:
         """Take over the keys of words that a segment has stored."""
         if len(stems.words):
@@ -105,10 +95,14 @@ class WordKeys:
             self._keys = np.concatenate([self._keys, np.zeros(size - len(self._keys), dtype=np.uint64)])
 
     def stems(self, rows: SegmentRows, spell: Callable[[Sequence[int]], list[str]]) -> SegmentStems:
-        """The stems of some documents, made anew."""
+        """The stems of some documents, made anew; ``spell`` gives words by their numbers."""
         frequencies = rows.lists.frequencies(int(rows.bags.words.max(initial=0)) + 1)
+        self._grow(len(frequencies))
         numbers = np.flatnonzero(frequencies)
-        keys = self.of(numbers, spell)
+        new = numbers[self._keys[numbers] == 0]
+        if len(new):
+            self._keys[new] = self.of_words(spell(new.tolist()))
+        keys = self._keys[numbers]
         order = np.argsort(keys, kind="stable")
         own, starts = np.unique(keys[order], return_index=True)
         starts = np.append(starts, len(order)).astype(np.int64)

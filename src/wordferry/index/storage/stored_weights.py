@@ -20,7 +20,7 @@ from wordferry.base.arrays import Float32Array, Float64Array, Int32Array
 from wordferry.index.storage.segments import Segment, SegmentRows, read_listed, write_listed
 from wordferry.index.storage.terms import TermVectors
 
-FOLDER = "weights"
+WEIGHTS = "weights"
 SCHEME = "idf"
 """The weights that are stored: those of a new index."""
 LEAST = 1 << 16
@@ -66,7 +66,7 @@ class StoredWeights(NamedTuple):
     @classmethod
     def read(cls, folder: Path, record: Record, *, verify: bool = False) -> StoredWeights | None:
         """Map what a record names; None where a writer has just removed it."""
-        place = folder / FOLDER / record["name"]
+        place = folder / WEIGHTS / record["name"]
         try:
             read = partial(storage.read_folder, place, "weights", verify=verify)
             found = read_listed(place, record["manifest"], read)
@@ -119,7 +119,7 @@ def save(folder: Path, stored: StoredWeights) -> Record:
         arrays |= {f"sums_{i}": sums, f"norms_{i}": norms}
     save = partial(storage.write_folder, kind="weights", config=stored.config, arrays=arrays)
     documents = stored.config["documents"]
-    name, digest = write_listed(folder / FOLDER, f"{documents:010d}", save)
+    name, digest = write_listed(folder / WEIGHTS, f"{documents:010d}", save)
     return {"name": name, "manifest": digest, "segments": list(stored.documents), "documents": documents}
 
 

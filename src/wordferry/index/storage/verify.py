@@ -23,11 +23,9 @@ from wordferry.index.config import Config
 from wordferry.index.storage import terms
 from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, FORMAT, Catalogue, Database, translate
 from wordferry.index.storage.graph import Graphs
-from wordferry.index.storage.segments import FOLDER as SEGMENTS
-from wordferry.index.storage.segments import GRAPH, Bags, Segment, SegmentRows, check_manifest, join
+from wordferry.index.storage.segments import GRAPH, SEGMENTS, Bags, Segment, SegmentRows, check_manifest, join
 from wordferry.index.storage.snapshot import OpenState, read_buffer
-from wordferry.index.storage.stems import NAMES as STEMS
-from wordferry.index.storage.stems import WordKeys
+from wordferry.index.storage.stems import STEMS, WordKeys
 from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.texts import Unpacker, dictionary
 
@@ -136,7 +134,7 @@ class Checker:
             bags = self._attempt(self._check_segment, connection, row, stop)
             if bags is not None:
                 segmented.append(np.array(bags.numbers))
-                pairs += bags.pairs
+                pairs += len(bags.words)
         buffer = self._attempt(read_buffer, connection) or join([])
         self._use(buffer)
         self._check_rows(connection, numbers, np.concatenate(segmented), buffer.numbers)
@@ -150,7 +148,7 @@ class Checker:
         count = state.get("documents", len(numbers))
         right = not state or (count == len(numbers) and numbers.max(initial=-1) < state["next_number"])
         self._hold(right, f"{self.file}: the number of documents is {len(numbers)}, the state says {count}.")
-        counts = len(numbers), len(segmented) - 1, pairs + buffer.pairs, state.get("words", 0)
+        counts = len(numbers), len(segmented) - 1, pairs + len(buffer.words), state.get("words", 0)
         return Verification(*counts, covered, files_bytes(self.folder.rglob("*")))
 
     def _check_documents(self, connection: Database) -> Int64Array:

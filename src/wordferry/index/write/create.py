@@ -18,11 +18,9 @@ from wordferry.find.stems import languages as stem_languages
 from wordferry.index.config import COPY, Config, choose_vectors
 from wordferry.index.storage.catalogue import FILE, Catalogue
 from wordferry.index.storage.graph import Graphs, check_related
-from wordferry.index.storage.lock import FILE as LOCK
-from wordferry.index.storage.lock import WriterLock, refuse_network, write_error
-from wordferry.index.storage.segments import FOLDER as SEGMENTS
-from wordferry.index.storage.segments import GRAPH
-from wordferry.index.storage.stored_weights import FOLDER as WEIGHTS
+from wordferry.index.storage.lock import LOCK, WriterLock, refuse_network, write_error
+from wordferry.index.storage.segments import GRAPH, SEGMENTS
+from wordferry.index.storage.stored_weights import WEIGHTS
 from wordferry.index.storage.terms import IndexVectors, TermVectors, term_row
 from wordferry.texts import bow
 from wordferry.texts.languages import LANGUAGES, language_code

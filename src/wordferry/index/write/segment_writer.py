@@ -85,7 +85,7 @@ class Transaction:
         if not committed:  # the numbers of new words may be given to others now
             self._keys.forget(self._first_word)
         for name in self._replaced if committed else self._written:
-            shutil.rmtree(self._folder / segments.FOLDER / name, ignore_errors=True)
+            shutil.rmtree(self._folder / segments.SEGMENTS / name, ignore_errors=True)
 
     def _write(self) -> None:
         parts = [read_buffer(self.connection), *self._parts]
