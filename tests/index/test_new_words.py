@@ -105,9 +105,9 @@ def test_many_new_words_are_joined_when_they_are_added(make: Make, monkeypatch: 
     made: list[int] = []
     real = Graphs._make
 
-    def counted(self: Graphs, words: Any, *rest: Any) -> Any:
-        made.append(len(words))
-        return real(self, words, *rest)
+    def counted(self: Graphs, snapshot: Any, *rest: Any) -> Any:
+        made.append(len(snapshot.terms))
+        return real(self, snapshot, *rest)
 
     monkeypatch.setattr(Graphs, "_make", counted)
     index.add([{"id": "a", "text": "w50 w51 w52"}])

@@ -100,7 +100,7 @@ class LocalIndex:
     def _graphs(self) -> Graphs:
         from wordferry.index.storage.graph import Graphs
 
-        return Graphs(self.path, self._vectors, self.config.r, self.config.base, self._vouched)
+        return Graphs(self.path, self._vectors, self.config, self._vouched)
 
     @cached_property
     def views(self) -> Views:
@@ -437,7 +437,7 @@ class LocalIndex:
         if not due and self._graphs.lacking(state["vectors"], state["epoch"]) < _MANY_WORDS:
             return
         with self.state() as (_, snapshot):
-            related = self._graphs.get(snapshot.terms.rows, snapshot.epoch, snapshot.graph, progress)
+            related = self._graphs.get(snapshot, progress)
         if due:
             lost = "The related words of %s are in memory only: %s"  # who opens the index builds its graph again
             self._publish("graph", lambda: self._graphs.save(related, snapshot.epoch), lost)

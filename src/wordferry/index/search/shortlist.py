@@ -51,8 +51,8 @@ def can_find(view: View, distance: Distance) -> bool:
     """Whether lists bound a distance, and are worth the trouble."""
     if distance.family not in (*TRUE, *RELATED) or len(view.snapshot.numbers) < _LEAST:
         return False
-    stored = view.snapshot.graph is not None and view.snapshot.graph["epoch"] == view.snapshot.epoch
-    graph = view.graph if distance.needs_related or stored else None  # it must hold every word's true nearest
+    ready = distance.needs_related or view.snapshot.graph is not None
+    graph = view.graph if ready else None  # it must hold every word's true nearest
     return graph is not None and graph.record.method == "exact" and not np.isnan(graph.c_max)
 
 

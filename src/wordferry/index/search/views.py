@@ -16,12 +16,12 @@ from wordferry.base.runtime import Progress
 from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Distance
 from wordferry.index.search.costs import WordCosts
-from wordferry.index.search.weights import FREQUENCY_FREE, QueryWords, WordWeights, fit_weights, is_stored
+from wordferry.index.search.weights import FREQUENCY_FREE, QueryWords, WordWeights, fit_weights
 from wordferry.index.search.words import CollectionStatistics
 from wordferry.index.storage.catalogue import Database
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.snapshot import Part, Snapshot
-from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies, large
+from wordferry.index.storage.stored_weights import LOST, SCHEME, StoredWeights, add_frequencies, large
 from wordferry.index.storage.terms import find_terms
 from wordferry.kernels.lists import COUNTS, Touched, WeighedDocuments, bounds
 from wordferry.texts.bow import LookedUp, looked_up
@@ -136,22 +136,21 @@ class View:
             return sums, norms
         if self._lost is None:
             return None
+        share, touched = self._lost
 
         def made() -> tuple[Float32Array, Float32Array]:
-            lost, nothing = self._lost, np.zeros(len(self._lost.words), np.float32)
-            touched = Touched(lost.words, nothing, lost.weights, nothing)
             more, _ = bounds(part.rows.lists.view, *touched, np.ones(len(sums), np.float32), COUNTS, 0.0, 1)
             more *= np.float32(1 + _ROUNDING)
-            kept, least = np.float32(1 - lost.share - _ROUNDING), np.float32(lost.least * (1 - _ROUNDING))
+            kept, least = np.float32(1 - LOST - _ROUNDING), np.float32(share * (1 - _ROUNDING))
             return np.maximum(sums * kept + more, sums * least), np.maximum(norms * kept + more, norms * least)
 
         return self.kept(part, "least", made)
 
     @cached_property
-    def _lost(self) -> Any:
+    def _lost(self) -> tuple[float, Touched] | None:
         """How much less words weigh than the stored weights say; None where these are of no use."""
         stored, weights = self.snapshot.weights, self.weights
-        if stored is None or not is_stored(stored, weights.weighting.scheme, weights.keeps):
+        if stored is None or not stored.is_by(weights.weighting.scheme, weights.keeps):
             return None
         return stored.lost(weights.per_word)
 
@@ -214,7 +213,7 @@ class ViewSource:
         if not len(snapshot.terms):
             return None
         self._graphs.searched = True
-        return self._graphs.get(snapshot.terms.rows, snapshot.epoch, snapshot.graph)
+        return self._graphs.get(snapshot)
 
     def weights(self, snapshot: Snapshot, keeps: bool) -> StoredWeights:
         """What words and documents weigh in a state, to be stored."""

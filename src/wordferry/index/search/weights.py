@@ -20,7 +20,7 @@ from wordferry import _native
 from wordferry.base.arrays import Counts, Float32Array, Float64Array, Int64Array
 from wordferry.index.search.words import CollectionStatistics
 from wordferry.index.storage.snapshot import Part, Snapshot, reading_parts
-from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies
+from wordferry.index.storage.stored_weights import add_frequencies
 from wordferry.kernels.lists import COUNTS, repeats
 from wordferry.texts.weights import Weighting, room_for, vector_lengths, weights_of_counts
 from wordferry.words.embeddings import Embeddings
@@ -157,7 +157,7 @@ def fit_weights(
     """A scheme fitted on the living documents, or on those of all shards together."""
     terms, saved = snapshot.terms, snapshot.weights
     documents = snapshot.documents if together is None else together.documents
-    if saved is not None and together is None and saved.is_of(snapshot.state) and is_stored(saved, scheme, keeps):
+    if saved is not None and together is None and saved.is_of(snapshot.state) and saved.is_by(scheme, keeps):
         known = Weighting(scheme, saved.weights, saved.config["unseen"], documents)
         return WordWeights(known, keeps, np.zeros(0), terms.stop)
     if scheme in FREQUENCY_FREE:
@@ -184,11 +184,6 @@ def fit_weights(
         fitted.per_word[terms.row_of < 0] = 0.0
     fitted.per_word[terms.stop] = 0.0
     return WordWeights(fitted, keeps, new, terms.stop)
-
-
-def is_stored(stored: StoredWeights, scheme: str, keeps: bool) -> bool:
-    """Whether stored weights are of a scheme, and of words without a vector alike."""
-    return scheme == SCHEME and stored.config["keeps"] == keeps
 
 
 def words_of_row(weights: WordWeights, bags: Counts, row: int, vectors: npt.NDArray[Any]) -> QueryWords:

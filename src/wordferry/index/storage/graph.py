@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wordferry.base.arrays import Int64Array
 from wordferry.base.checks import whole_number
@@ -23,6 +23,10 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.build import Work
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 from wordferry.words.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from wordferry.index.config import Config
+    from wordferry.index.storage.snapshot import Snapshot
 
 _KEPT = 4
 _MEMORY = 256 << 20
@@ -37,27 +41,24 @@ class Graphs:
     ``vouched`` is the fingerprint of the embeddings where their bytes were held to it when they were opened.
     """
 
-    def __init__(self, folder: Path, vectors: IndexVectors, r: int, base: Record | None, vouched: str | None) -> None:
+    def __init__(self, folder: Path, vectors: IndexVectors, config: Config, vouched: str | None) -> None:
         self._vouched = vouched
         self._folder = folder / GRAPH
         self._vectors = vectors
         """Those of the newest state that was read, which have the words of all earlier ones."""
-        self._r = r
-        self._base = base
+        self._config = config
         self._mutex = Lock()
         self.searched = False
         """Whether they were asked for by a search, so that they are worth having ready for the next one."""
         self._known: dict[tuple[int, int], RelatedWords] = {}
 
-    def get(
-        self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None = None
-    ) -> RelatedWords:
-        """The related words of exactly these words (rows of the embeddings, in the index's order)."""
+    def get(self, snapshot: Snapshot, progress: Progress | None = None) -> RelatedWords:
+        """The related words of exactly the words of a state that have vectors, in the index's order."""
         with self._mutex:
-            key = (epoch, len(words))
+            key = (snapshot.epoch, len(snapshot.terms))
             found = self._known.pop(key, None)
             if found is None:
-                found = self._make(words, epoch, stored, progress)
+                found = self._make(snapshot, progress)
             self._known[key] = found  # the last: those that were asked for longest ago go first
             while len(self._known) > _KEPT:
                 del self._known[next(iter(self._known))]
@@ -69,14 +70,13 @@ class Graphs:
             sizes = [size for known, size in self._known if known == epoch]
         return max(0, words - max(sizes)) if sizes and self.searched else 0
 
-    def _make(self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None) -> RelatedWords:
-        start = self._nearest_start(words, epoch, stored)
+    def _make(self, snapshot: Snapshot, progress: Progress | None) -> RelatedWords:
+        words, vectors, start = snapshot.terms.rows, self._vectors.embeddings, self._nearest_start(snapshot)
         if start is None:
-            return RelatedWords.build(self._vectors.embeddings.restrict(words), self._r, progress=progress)
+            return RelatedWords.build(vectors.restrict(words), self._config.r, progress=progress)
         if len(start.vocabulary) == len(words):
             return start
         # What there is was held to these vectors when it was loaded or built, and words are only ever added.
-        vectors = self._vectors.embeddings
         work = Work.checked(_MEMORY, None, progress)
         new = words[len(start.vocabulary) :].tolist()
         vocabulary = Vocabulary.trusted(start.vocabulary[:] + tuple(vectors.vocabulary[word] for word in new))
@@ -84,12 +84,12 @@ class Graphs:
             vectors.matrix, words, vocabulary, work, lambda: vectors.restrict(words).fingerprint
         )
 
-    def _nearest_start(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords | None:
+    def _nearest_start(self, snapshot: Snapshot) -> RelatedWords | None:
         """The graph that covers the most of the words already: in memory, on disk, or the one given at creation."""
-        sizes = [size for known, size in self._known if known == epoch and size <= len(words)]
-        best = max(sizes, default=0)
-        on_disk = stored if stored and stored["epoch"] == epoch and best < stored["words"] <= len(words) else None
-        for record in (on_disk, self._base if not best else None):
+        words, epoch, stored = snapshot.terms.rows, snapshot.epoch, snapshot.graph
+        best = max((size for known, size in self._known if known == epoch and size <= len(words)), default=0)
+        on_disk = stored if stored and best < stored["words"] <= len(words) else None
+        for record in (on_disk, self._config.base if not best else None):
             if record is not None and record["words"] > 0:
                 try:
                     return self.load(record, words[: record["words"]])

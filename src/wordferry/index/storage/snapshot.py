@@ -59,6 +59,7 @@ class Snapshot:
     """The words that have a vector; the graph covers them, in this order."""
     embeddings: Embeddings
     graph: dict[str, Any] | None
+    """The related words on the disk, as the catalogue names them, if they number words as this state does."""
     parts: tuple[Part, ...]
     numbers: npt.NDArray[Any]
     """The number of the document of each row, ascending."""
@@ -219,14 +220,14 @@ class Snapshots:
                 key = ("segment", name) if name else ("buffer", generation)
                 parts.append(Part(key, some, parts[-1].span.stop if parts else 0))
         numbers = np.concatenate([np.zeros(0, np.int32), *(part.rows.bags.numbers for part in parts)])
-        alive = self._alive(connection, numbers, state)
+        alive, graph = self._alive(connection, numbers, state), connection.meta("graph")
         return Snapshot(
             generation=generation,
             epoch=state["epoch"],
             documents=state["documents"],
             terms=terms,
             embeddings=self._vectors.read(connection, state),
-            graph=connection.meta("graph"),
+            graph=graph if graph and graph["epoch"] == state["epoch"] else None,
             parts=tuple(parts),
             numbers=numbers,
             alive=alive,

@@ -19,6 +19,7 @@ from wordferry.base import storage
 from wordferry.base.arrays import Float32Array, Float64Array, Int32Array
 from wordferry.index.storage.segments import Segment, SegmentRows, read_listed, write_listed
 from wordferry.index.storage.terms import TermVectors
+from wordferry.kernels.lists import Touched
 
 WEIGHTS = "weights"
 SCHEME = "idf"
@@ -29,24 +30,12 @@ LARGE = 1 << 14
 """Documents of a segment that is covered: smaller ones are soon merged into others."""
 _DRIFT = 0.01
 """By how much the number of documents changes until weights are stored anew."""
-_LOST = 1e-3
+LOST = 1e-3
 """A share that any word may have lost of its weight unnoticed: bounds are lower by as much."""
 _MOST_CHANGED = 1 << 16
 """With more words than this that have lost more, documents are weighed again."""
 Record = dict[str, Any]
 """What the catalogue says of stored weights: name, manifest (its sha256), segments, documents."""
-
-
-class Lost(NamedTuple):
-    """How much less words weigh than when weights were stored, at most: a share of all, and more of some words."""
-
-    share: float
-    least: float
-    """What every word has kept of its weight."""
-    words: Int32Array
-    """Ascending."""
-    weights: Float32Array
-    """What each of these has lost beyond the share."""
 
 
 class StoredWeights(NamedTuple):
@@ -82,16 +71,22 @@ class StoredWeights(NamedTuple):
         """Whether a state has the documents and words of the one that weights were stored for."""
         return all(self.config[name] == state[name] for name in ("documents", "words", "next_number"))
 
-    def lost(self, weights: Float64Array) -> Lost | None:
-        """How much less words weigh now; None where too many have lost too much."""
+    def is_by(self, scheme: str, keeps: bool) -> bool:
+        """Whether they are of a scheme, and count words without a vector alike."""
+        return scheme == SCHEME and self.config["keeps"] == keeps
+
+    def lost(self, weights: Float64Array) -> tuple[float, Touched] | None:
+        """How much less words weigh now: the least share that one has kept, and the words that have lost more than
+        ``LOST``, whose gain is what they have lost beyond that. None where too many have lost too much."""
         now = weights[: len(self.weights)]
-        loss = self.weights * (1 - _LOST) - now
+        loss = self.weights * (1 - LOST) - now
         numbers = np.flatnonzero(loss > 0)
-        least = float((now[numbers] / self.weights[numbers]).min(initial=1 - _LOST))
+        least = float((now[numbers] / self.weights[numbers]).min(initial=1 - LOST))
         if len(numbers) > _MOST_CHANGED or not least > 0:
             return None
         rounded = np.nextafter(loss[numbers].astype(np.float32), np.float32(np.inf))
-        return Lost(_LOST, least, numbers.astype(np.int32), rounded)
+        nothing = np.zeros_like(rounded)
+        return least, Touched(numbers.astype(np.int32), nothing, rounded, nothing)
 
 
 def large(segments: Sequence[Segment]) -> list[str]:

@@ -255,9 +255,7 @@ def collect(folder: Path, config: Config, state: OpenState) -> Stats:
     """Count one state of an index."""
     connection, snapshot = state
     tokens, known = snapshot.tokens(), snapshot.tokens(known=True)
-    pairs = snapshot.pairs
-    total = files_bytes(folder.rglob("*"))
-    graph = snapshot.graph
+    pairs, total = snapshot.pairs, files_bytes(folder.rglob("*"))
     return Stats(
         documents=snapshot.documents,
         words=len(snapshot.terms),
@@ -265,7 +263,7 @@ def collect(folder: Path, config: Config, state: OpenState) -> Stats:
         tokens=int(tokens),
         coverage=known / tokens if tokens else 1.0,
         **{name: getattr(config, name) for name in ("distance", "weights", "unknown", "language", "r")},
-        graph_words=graph["words"] if graph and graph["epoch"] == snapshot.epoch else 0,
+        graph_words=snapshot.graph["words"] if snapshot.graph else 0,
         segments=len(snapshot.segments),
         buffered=connection.execute("SELECT count(*) FROM buffer").fetchone()[0],
         deleted=connection.execute("SELECT count(*) FROM tombstones").fetchone()[0],

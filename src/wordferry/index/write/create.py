@@ -112,7 +112,7 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         meta: dict[str, Any] = {}
         words: list[str] = []
         if start is not None:
-            graphs = Graphs(folder, IndexVectors(embeddings), config.r, None, None)
+            graphs = Graphs(folder, IndexVectors(embeddings), config, None)
             meta["graph"] = values["base"] = graphs.save(start, 0)
             words = list(start.vocabulary)
         vectors = embeddings.vocabulary.ids(words).tolist()
