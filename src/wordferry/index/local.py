@@ -30,7 +30,7 @@ from wordferry.index.storage.lock import WriterLock, refuse_network, write_error
 from wordferry.index.storage.segments import GRAPH, SEGMENTS, remove_orphans, with_remedy
 from wordferry.index.storage.snapshot import OpenState, Snapshot, Snapshots
 from wordferry.index.storage.terms import find_terms
-from wordferry.index.storage.texts import all_documents, as_document, read_document
+from wordferry.index.storage.texts import all_documents, read_document
 from wordferry.texts.bow import LookedUp, looked_up
 from wordferry.texts.tokenizers import tokenizer_from_config
 
@@ -323,7 +323,7 @@ class LocalIndex:
         """All documents of one state that pass a filter, in the order in which they were added."""
         if condition is None:  # the catalogue alone is enough
             with self._catalogue.reading() as connection:
-                yield from map(as_document, all_documents(connection))
+                yield from all_documents(connection)
             return
         with self.state() as state:
             places = state.snapshot.rows(state.snapshot.allowed(condition))

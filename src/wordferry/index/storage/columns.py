@@ -181,9 +181,6 @@ class Columns:
         self.rows = rows
         self.columns = columns
 
-    def __len__(self) -> int:
-        return self.rows
-
     def get(self, name: str) -> Column:
         """A field; one that no document has is missing in all of them."""
         if name == ID and ID not in self.columns:

@@ -132,7 +132,7 @@ class Packer:
         """Store texts whose numbers rise and lie in no other pack."""
         if not texts:
             return
-        encoded = [(document[0], _encoded(document)) for document in texts]
+        encoded = [(number, _encoded(text, label, metadata)) for number, text, label, metadata in texts]
         query = "SELECT number, last FROM dictionaries ORDER BY number DESC LIMIT 1"
         number, last = self._connection.execute(query).fetchone() or (0, 0)
         if not number or texts[0][0] >= _GROWTH * last:
@@ -172,6 +172,11 @@ class Unpacker:
             row = (*row[:2], text, row[3], label, metadata, *row[6:])
         self._connection.unsealed(row, "document {1!r}")
         return row
+
+    def document(self, row: tuple[Any, ...]) -> Document:
+        """A row of documents as a document."""
+        _, id, text, tokenized, label, metadata, *_ = self.checked(row)
+        return Document(id, stored_text(text, tokenized), _metadata(metadata)[0], label)
 
     def texts(self) -> Iterator[Text]:
         """Everything in the pack that was opened last, deleted documents among it."""
@@ -213,8 +218,7 @@ class Unpacker:
         return {first + self._starts[place] + offset: one for offset, one in zip(offsets, documents, strict=True)}
 
 
-def _encoded(document: Text) -> list[bytes]:
-    _, text, label, metadata = document
+def _encoded(text: str, label: str | None, metadata: str) -> list[bytes]:
     return [text.encode("utf-8"), _NO_LABEL if label is None else label.encode("utf-8"), metadata.encode("utf-8")]
 
 
@@ -246,14 +250,14 @@ def repack(connection: Database) -> None:
                 connection.executemany(change, [(text[0],) for text in run])
 
 
-def all_documents(connection: Database) -> Iterator[tuple[Any, ...]]:
-    """The rows of all documents in order; an error at the end when some were missing."""
+def all_documents(connection: Database) -> Iterator[Document]:
+    """All documents in order; an error at the end when some were missing."""
     state = connection.meta("state")
     count = numbers = 0
     whole = Unpacker(connection)
     for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
         count, numbers = count + 1, numbers + row[0]
-        yield whole.checked(row)
+        yield whole.document(row)
     if count != state["documents"] or numbers != state["number_sum"]:
         raise connection.damaged("the list of documents")
 
@@ -266,15 +270,10 @@ def stored_text(text: str, tokenized: int) -> str | tuple[str, ...]:
     return KeptText(first, rest) if tokenized == 2 else (first, *rest) if text != "[]" else ()
 
 
-def as_document(row: tuple[Any, ...]) -> Document:
-    """A row of the catalogue as a document."""
-    return Document(row[1], stored_text(row[2], row[3]), _metadata(row[5])[0], row[4])
-
-
 def read_document(connection: Database, id: str) -> Document | None:
     """The document with an id, or None."""
     row = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (id,)).fetchone()
-    return None if row is None else as_document(Unpacker(connection).checked(row))
+    return None if row is None else Unpacker(connection).document(row)
 
 
 def read_documents(connection: Database, numbers: Sequence[int]) -> Iterator[Document]:
@@ -284,4 +283,4 @@ def read_documents(connection: Database, numbers: Sequence[int]) -> Iterator[Doc
     for number in numbers:
         if number not in found:
             raise connection.damaged(f"the document with number {number} (it is missing)")
-        yield as_document(unpacker.checked(found[number]))
+        yield unpacker.document(found[number])

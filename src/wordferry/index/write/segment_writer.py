@@ -110,7 +110,7 @@ class Transaction:
 
     def _store(self, bags: Bags, columns: Columns | None = None) -> None:
         """Write a segment and list it; ``columns`` are those of its documents, or of more, where they are at hand."""
-        if columns is None or len(columns) != len(bags):
+        if columns is None or columns.rows != len(bags):
             columns = columns_of(self.connection, bags.numbers)
         rows = SegmentRows.of(bags, columns, self.terms.stop)
         rows = replace(rows, stems=self._keys.stems(rows, self.terms.words))

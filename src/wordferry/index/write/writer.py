@@ -229,9 +229,10 @@ class Writer:
         unknown = found.tokens > found.known
         if self._config.unknown == "error" and unknown.any():
             self._refuse_unknown(change, chunk[int(np.flatnonzero(unknown)[0])])
-        if found.empty.any() and on_empty == "error":
-            refuse_empty(chunk[int(np.flatnonzero(found.empty)[0])])
-        left_out = np.flatnonzero(found.empty) if on_empty == "drop" else np.zeros(0, np.int64)
+        empty = np.flatnonzero(found.empty)
+        if len(empty) and on_empty == "error":
+            refuse_empty(chunk[empty[0]])
+        left_out = empty if on_empty == "drop" else empty[:0]
         for entry in (chunk[place] for place in left_out.tolist() if replace):
             if entry.id is not None:  # it takes the document that it replaces with it
                 self._remove(change, entry.id)
@@ -346,9 +347,10 @@ class Writer:
         cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
         whole = Unpacker(connection)
         while rows := [whole.checked(row) for row in cursor.fetchmany(CHUNK)]:
-            found = change.counting.count([stored_text(row[2], row[3]) for row in rows], self._threads)
+            texts = [stored_text(row[2], row[3]) for row in rows]
+            found = change.counting.count(texts, self._threads)
             numbers = np.array([row[0] for row in rows], dtype=np.int64)
-            codes = None if again is None else again(numbers, [text_of(stored_text(row[2], row[3])) for row in rows])
+            codes = None if again is None else again(numbers, list(map(text_of, texts)))
             yield Bags(*found.bags, numbers, codes)
 
     def _coded_again(self, connection: Database) -> Callable[[Int64Array, list[str]], Codes]:
