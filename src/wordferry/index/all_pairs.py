@@ -23,7 +23,6 @@ from wordferry.index.duplicates import Duplicates, checked_threshold
 from wordferry.index.local import LocalIndex
 from wordferry.index.search import memory, similar
 from wordferry.index.search.views import Request, View
-from wordferry.index.search.weights import words_of_row
 from wordferry.index.write.entries import Entry
 from wordferry.texts.bow import looked_up
 from wordferry.texts.tokenizers import words_of
@@ -163,8 +162,7 @@ def knn_graph(backend: Any, k: int, measure: Measure, threads: int | None, progr
 def _through_lists(view: View, live: Int64Array, span: slice, how: tuple[Measure, int, int | None]) -> Neighbors:
     """The nearest others of some living documents, as places among the living ones, by asking as a search does."""
     measure, k, threads = how
-    bags, vectors = memory.documents_of(view, live[span]), view.snapshot.terms.row_of
-    queries = [words_of_row(view.weights, bags, row, vectors) for row in range(span.stop - span.start)]
+    queries = memory.queries_of_rows(view, live[span])
     request = Request(measure.distance, measure.overlap, k, view.snapshot.alive, thread_count(threads))
     near = similar.nearest(view, queries, request)
     places = np.where(near.indices >= 0, np.searchsorted(live, near.indices), -1)

@@ -184,8 +184,7 @@ class Index(IndexReader):
         """
         read = Fields.of(text, id, label, skip=skip, title=title), vectors
         how: dict[str, Any] = {"replace": False, "on_empty": on_empty, "threads": thread_count(threads)}
-        ids: list[str] = self._store("add", documents, read, how, (progress, graph_progress))
-        return ids
+        return list(self._store("add", documents, read, how, (progress, graph_progress)))
 
     def upsert(
         self,
@@ -205,8 +204,7 @@ class Index(IndexReader):
         """Add documents, all or none; one whose id exists replaces that document. Everything is as in :meth:`add`."""
         read = Fields.of(text, id, label, skip=skip, title=title), vectors
         how: dict[str, Any] = {"replace": True, "on_empty": on_empty, "threads": thread_count(threads)}
-        ids: list[str] = self._store("add", documents, read, how, (progress, graph_progress))
-        return ids
+        return list(self._store("add", documents, read, how, (progress, graph_progress)))
 
     def _store(
         self,
@@ -267,8 +265,7 @@ class Index(IndexReader):
         step = whole_number(usual if step is None else step, "step")
         read = Fields.of(text, id, label, skip=skip, title=title), vectors
         how: dict[str, Any] = {"resume": resume, "step": step, "threads": thread_count(threads)}
-        stored: int = self._store("fill", documents, read, how, (progress, graph_progress))
-        return stored
+        return int(self._store("fill", documents, read, how, (progress, graph_progress)))
 
     def delete(self, ids: Iterable[str | int] | str | int, *, missing_ok: bool = False) -> int:
         """Delete documents by id, all or none; how many were deleted. An unknown id is NotFound unless allowed."""

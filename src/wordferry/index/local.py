@@ -249,9 +249,8 @@ class LocalIndex:
     ) -> Explanation:
         """Why a document is as far from a query as it is."""
         from wordferry.index.search import memory
-        from wordferry.index.search.weights import words_of_row
 
-        own = words_of_row(view.weights, memory.documents_of(view, np.array([row])), 0, view.snapshot.terms.row_of)
+        (own,) = memory.queries_of_rows(view, np.array([row]))
         told = memory.explain(view, measure, (words, own), self._spell)
         return told if texts[0] is None else told.with_texts(*texts, self.tokenizer)
 

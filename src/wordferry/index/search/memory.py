@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,18 @@ def documents_of(view: View, rows: Int64Array) -> Counts:
         if len(bags.words) and not 0 <= bags.words.min() <= bags.words.max() < size:
             raise IndexError(f"a document has a word that is not one of {size}")
     return bags
+
+
+def queries_of_rows(view: View, rows: Int64Array) -> list[QueryWords]:
+    """The words of some documents that count, as queries; the rows ascend."""
+    bags, found = documents_of(view, rows), []
+    for start, end in pairwise(bags.indptr.tolist()):
+        counted = view.weights.per_word[bags.words[start:end]] > 0
+        numbers = bags.words[start:end][counted].astype(np.int64)
+        vectors = view.snapshot.terms.row_of[numbers].astype(np.int64)
+        counts = bags.counts[start:end][counted].astype(np.float64)
+        found.append(QueryWords(numbers, vectors, counts, int(np.count_nonzero(vectors >= 0))))
+    return found
 
 
 def _rows_of(queries: Sequence[QueryWords]) -> tuple[Counts, Int64Array]:

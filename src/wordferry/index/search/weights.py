@@ -14,10 +14,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from wordferry import _native
-from wordferry.base.arrays import Counts, Float32Array, Float64Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 from wordferry.index.search.words import CollectionStatistics
 from wordferry.index.storage.snapshot import Part, Snapshot, reading_parts
 from wordferry.index.storage.stored_weights import add_frequencies
@@ -101,7 +100,7 @@ class WordWeights:
         per_word: Float64Array | None = None,
         *,
         squared: bool = False,
-        mask: npt.NDArray[np.bool_] | None = None,
+        mask: BoolArray | None = None,
     ) -> Float64Array:
         """The sum of what the words of each document weigh in it, or of the squares; 0 outside the ``mask``.
 
@@ -134,7 +133,7 @@ class WordWeights:
         return masses
 
 
-def document_frequencies(snapshot: Snapshot) -> npt.NDArray[Any]:
+def document_frequencies(snapshot: Snapshot) -> Int32Array:
     """In how many living documents each word stands, by its number; no document is read but deleted ones."""
     stored = snapshot.weights
     covered = {} if stored is None else stored.documents
@@ -164,7 +163,7 @@ def fit_weights(
         fitted = Weighting(scheme, np.ones(terms.size), 1.0, documents)
     else:
         if together is None:
-            df = document_frequencies(snapshot)
+            df: Any = document_frequencies(snapshot)
             tokens = snapshot.tokens(known=not keeps) if scheme == "bm25" else 0.0
         else:
             df, tokens = together.frequencies, together.tokens if keeps else together.known_tokens
@@ -184,12 +183,3 @@ def fit_weights(
         fitted.per_word[terms.row_of < 0] = 0.0
     fitted.per_word[terms.stop] = 0.0
     return WordWeights(fitted, keeps, new, terms.stop)
-
-
-def words_of_row(weights: WordWeights, bags: Counts, row: int, vectors: npt.NDArray[Any]) -> QueryWords:
-    """The words of a stored document that count, as a query; ``vectors`` are those of all words."""
-    span = slice(int(bags.indptr[row]), int(bags.indptr[row + 1]))
-    counted = weights.per_word[bags.words[span]] > 0
-    numbers = bags.words[span][counted].astype(np.int64)
-    own = vectors[numbers].astype(np.int64)
-    return QueryWords(numbers, own, bags.counts[span][counted].astype(np.float64), int(np.count_nonzero(own >= 0)))

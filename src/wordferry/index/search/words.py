@@ -96,8 +96,8 @@ class StoredForms:
         """``words`` are the stem of each word, and the stop words."""
         self.group_of, self.stop = words
         self._keys, self._numbers, self._stems = keys, numbers, tuple(stems)
-        self._key_of: dict[int, int] = {}
         self._words: dict[int, Int32Array] = {}
+        """The words of the stems that were looked up."""
         self.places: dict[str, FormPlace | None] = {}
         """The words of queries that were looked up; None where no document has any form of one."""
         self._names: dict[int, str] = {}
@@ -109,12 +109,7 @@ class StoredForms:
 
     def words_of(self, group: int) -> Int32Array:
         """The words of a stem that was looked up, ascending."""
-        found = self._words.get(group)
-        if found is None:
-            key = self._key_of[group]
-            own = [stems.words_of(key) for stems in self._stems]
-            found = self._words[group] = distinct(np.concatenate([np.zeros(0, dtype=np.int32), *own]))
-        return found
+        return self._words[group]
 
     def look_up(self, connection: Database, words: Iterable[str]) -> None:
         """Read what is needed to know the forms of some words of queries."""
@@ -125,7 +120,9 @@ class StoredForms:
         keys = self._keys.of_words(new).tolist()
         for word, key in zip(new, keys, strict=True):
             group, number = self._numbers.find(key), numbers.get(word, -1)
-            self._key_of[group] = key
+            if group >= 0 and group not in self._words:
+                own = [stems.words_of(key) for stems in self._stems]
+                self._words[group] = distinct(np.concatenate([np.zeros(0, dtype=np.int32), *own]))
             known = 0 <= number < len(self.group_of) and self.group_of[number] >= 0
             self.places[word] = None if group < 0 else FormPlace(group, number if known else -1)
 
@@ -172,13 +169,10 @@ class WordSearcher:
         snapshot = state.snapshot
         more = np.full(max(snapshot.terms.size - len(self._group_of), 0), -1, dtype=np.int32)
         self._group_of = np.concatenate([self._group_of, more])  # those who have the earlier one keep it as it is
-        parts = {}
-        for part in snapshot.parts:
-            parts[part.key] = self._parts.get(part.key) or self._part(part.rows, state)
+        parts = {part.key: self._parts.get(part.key) or self._part(part.rows, state) for part in snapshot.parts}
         self._parts = parts
         stems, documents = [one for one, _ in parts.values()], [one for _, one in parts.values()]
-        words = self._group_of, snapshot.terms.stop
-        forms = StoredForms(self._keys, self._numbers, words, stems)
+        forms = StoredForms(self._keys, self._numbers, (self._group_of, snapshot.terms.stop), stems)
         return Ranker(documents, forms, len(self._numbers), snapshot.alive, self._together), forms
 
     def _part(self, rows: SegmentRows, state: OpenState) -> tuple[SegmentStems, DocumentsPart]:

@@ -189,10 +189,8 @@ class TermDictionary:
         """Have the numbers of some words at hand; those of them that have neither a vector nor a number."""
         find, known = self.vocabulary.finder, self._numbers
         new = [word for word in dict.fromkeys(words) if find(word, -1) < 0 and word not in known]
-        if new:
-            known |= {word: number for number, word in find_terms(self._connection, "word", new)}
-            new = [word for word in new if word not in known]
-        return new
+        known |= {word: number for number, word in find_terms(self._connection, "word", new)}
+        return [word for word in new if word not in known]
 
     def number(self, word: str) -> int:
         """The number of a word without a vector that was looked up; a new one gets the next."""
