@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -194,18 +194,12 @@ def explain(
 
 def apart(first: QueryWords, second: QueryWords, size: int) -> QueryWords:
     """The second text with words that no document has numbered behind those of the first."""
-    names = dict(zip(first.names, first.numbers[first.with_vectors :].tolist(), strict=True))
-    known = dict(zip(first.vectors.tolist(), first.numbers.tolist(), strict=True))
-    following = max(size, int(first.numbers.max(initial=-1)) + 1)
-    numbers = []
-    for place, number in enumerate(second.numbers.tolist()):
-        if number >= size:
-            vector = int(second.vectors[place])
-            name = second.names[place - second.with_vectors] if vector < 0 else ""
-            number = known.get(vector, -1) if vector >= 0 else names.get(name, -1)
-            if number < 0:
-                number, following = following, following + 1
-        numbers.append(number)
+    one, other = ([*words.vectors[: words.with_vectors].tolist(), *words.names] for words in (first, second))
+    known, numbers = dict(zip(one, first.numbers.tolist(), strict=True)), second.numbers.tolist()
+    following = count(max(size, int(first.numbers.max(initial=-1)) + 1))
+    for place, word in enumerate(other):
+        if numbers[place] >= size:
+            numbers[place] = known[word] if word in known else next(following)
     return replace(second, numbers=np.array(numbers, dtype=np.int64))
 
 

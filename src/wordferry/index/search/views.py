@@ -217,7 +217,7 @@ class ViewSource:
 
     def weights(self, snapshot: Snapshot, keeps: bool) -> StoredWeights:
         """What words and documents weigh in a state, to be stored."""
-        weights = fit_weights(SCHEME, keeps, snapshot, snapshot.embeddings, self.together)
+        weights = fit_weights(SCHEME, keeps, snapshot, self.together)
         frequencies, names, documents = np.zeros(snapshot.terms.size, np.int32), set(large(snapshot.segments)), {}
         for part in (part for part in snapshot.parts if part.key[1] in names):
             add_frequencies(part.rows, frequencies)
@@ -251,7 +251,7 @@ class Views:
         with self._mutex:
             found = self._views.get(key)
             if found is None:
-                weights = fit_weights(scheme, key[2], snapshot, snapshot.embeddings, self.source.together)
+                weights = fit_weights(scheme, key[2], snapshot, self.source.together)
                 found = View(snapshot, weights, self.source)
                 if scheme in FREQUENCY_FREE:
                     for earlier in (view for known, view in self._views.items() if known[1:] == key[1:]):

@@ -22,7 +22,6 @@ from wordferry.index.storage.snapshot import Part, Snapshot, reading_parts
 from wordferry.index.storage.stored_weights import add_frequencies
 from wordferry.kernels.lists import COUNTS, repeats
 from wordferry.texts.weights import Weighting, room_for, vector_lengths, weights_of_counts
-from wordferry.words.embeddings import Embeddings
 
 _GROWTH = {"log-idf": "logarithm", "bm25": "saturation"}
 """Schemes by which what a word counts does not grow as its count does."""
@@ -58,8 +57,6 @@ class WordWeights:
     """Whether words without a vector count."""
     new: Float64Array
     """The weight of words that no document has, by their vectors; empty where all such words weigh the same."""
-    stop: Int64Array
-    """The numbers of the stop words, whose weight is 0."""
     _repeats: dict[Any, _native.Repeats] = field(default_factory=dict)
 
     @cached_property
@@ -85,11 +82,10 @@ class WordWeights:
         if found is None:
             room = None
             if saturated:
-                lengths: Any = part.rows.lengths.astype(np.float64)  # of the words that count
-                counted = (self.per_word > 0).astype(np.float64)
-                if not np.delete(counted, self.stop).all():
+                lengths: Any = part.rows.lengths.astype(np.float64)
+                if not self.keeps:  # only words with a vector count
                     with reading_parts(part):
-                        lengths = part.rows.stored.sums(counted, False, COUNTS, 1)
+                        lengths = part.rows.stored.sums((self.per_word > 0).astype(np.float64), False, COUNTS, 1)
                 room = room_for(lengths, self.weighting.mean_length)
             found = self._repeats[key] = repeats(self.growth, room)
         return found
@@ -150,15 +146,13 @@ def document_frequencies(snapshot: Snapshot) -> Int32Array:
     return found
 
 
-def fit_weights(
-    scheme: str, keeps: bool, snapshot: Snapshot, embeddings: Embeddings, together: CollectionStatistics | None
-) -> WordWeights:
+def fit_weights(scheme: str, keeps: bool, snapshot: Snapshot, together: CollectionStatistics | None) -> WordWeights:
     """A scheme fitted on the living documents, or on those of all shards together."""
     terms, saved = snapshot.terms, snapshot.weights
     documents = snapshot.documents if together is None else together.documents
     if saved is not None and together is None and saved.is_of(snapshot.state) and saved.is_by(scheme, keeps):
         known = Weighting(scheme, saved.weights, saved.config["unseen"], documents)
-        return WordWeights(known, keeps, np.zeros(0), terms.stop)
+        return WordWeights(known, keeps, np.zeros(0))
     if scheme in FREQUENCY_FREE:
         fitted = Weighting(scheme, np.ones(terms.size), 1.0, documents)
     else:
@@ -172,7 +166,7 @@ def fit_weights(
         fitted = replace(weighed, scheme=scheme)
     new = np.zeros(0)
     if scheme.startswith("norm"):
-        lengths, stored = vector_lengths(embeddings).copy(), vector_lengths(embeddings.stored)
+        lengths, stored = vector_lengths(snapshot.embeddings).copy(), vector_lengths(snapshot.embeddings.stored)
         mean = float(stored.mean()) if len(stored) else 1.0
         lengths[: len(lengths) - len(stored)] = mean  # rows for words of queries, which have not come yet
         new = fitted.unseen * lengths
@@ -182,4 +176,4 @@ def fit_weights(
     if not keeps:
         fitted.per_word[terms.row_of < 0] = 0.0
     fitted.per_word[terms.stop] = 0.0
-    return WordWeights(fitted, keeps, new, terms.stop)
+    return WordWeights(fitted, keeps, new)

@@ -108,12 +108,11 @@ class Column(NamedTuple):
     def between(self, passed: BoolArray, side: str, value: Any) -> None:
         """Let the codes of the values on one side of a value pass."""
         for known, start in self.like(value):
+            place = start + (bisect_right if side in ("gt", "lte") else bisect_left)(known, value)
             if side in ("gt", "gte"):
-                low = (bisect_right if side == "gt" else bisect_left)(known, value)
-                passed[start + low : start + len(known)] = True
+                passed[place : start + len(known)] = True
             else:
-                high = (bisect_left if side == "lt" else bisect_right)(known, value)
-                passed[start : start + high] = True
+                passed[start:place] = True
         holds = _COMPARE[side]
         for code, some in self.lists():
             passed[code] = any(_kind(one) == _kind(value) and holds(one, value) for one in some)
@@ -148,10 +147,8 @@ class _Gathered:
         """Note the value of a document."""
         if isinstance(value, list):
             value = LIST + json.dumps(value, ensure_ascii=False)
-        known = self.known[type(value)]
-        number = known.get(value)
-        if number is None:
-            number = known[value] = self.count
+        number = self.known[type(value)].setdefault(value, self.count)
+        if number == self.count:
             self.count += 1
         self.rows.append(row)
         self.numbers.append(number)

@@ -117,12 +117,6 @@ class Snapshot:
             total += float((own if self.alive is None else own[self.alive[part.span]]).sum(dtype=np.float64))
         return total
 
-    @property
-    def pairs(self) -> int:
-        """Distinct (word, document) pairs of the documents that are not deleted."""
-        lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.bags.indptr) for part in self.parts)])
-        return int((lengths if self.alive is None else lengths[self.alive]).sum())
-
     def rows(self, mask: BoolArray | None, start: int = 0) -> Int64Array:
         """The rows from ``start`` on that a mask allows; None allows every one."""
         return np.arange(start, len(self.numbers)) if mask is None else start + np.flatnonzero(mask[start:])

@@ -98,11 +98,9 @@ def is_due(record: Record | None, segments: Sequence[Segment], documents: int) -
     """Whether the weights of a state are to be stored."""
     if documents < LEAST:
         return False
-    return (
-        record is None
-        or record["segments"] != large(segments)
-        or abs(documents - record["documents"]) > _DRIFT * documents
-    )
+    if record is None or record["segments"] != large(segments):
+        return True
+    return bool(abs(documents - record["documents"]) > _DRIFT * documents)
 
 
 def save(folder: Path, stored: StoredWeights) -> Record:

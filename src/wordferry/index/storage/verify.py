@@ -255,7 +255,8 @@ def collect(folder: Path, config: Config, state: OpenState) -> Stats:
     """Count one state of an index."""
     connection, snapshot = state
     tokens, known = snapshot.tokens(), snapshot.tokens(known=True)
-    pairs, total = snapshot.pairs, files_bytes(folder.rglob("*"))
+    words = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.bags.indptr) for part in snapshot.parts)])
+    pairs, total = int(words[snapshot.rows(snapshot.alive)].sum()), files_bytes(folder.rglob("*"))
     return Stats(
         documents=snapshot.documents,
         words=len(snapshot.terms),
