@@ -77,21 +77,20 @@ def choose_vectors(given: Any, keep: str | None) -> tuple[Embeddings, VectorSour
     source = VectorSource.of(given)
     kept = _checked_keep(keep, given, source)
     if source is None:
-        embeddings = read_embeddings(given)
+        embeddings, made = read_embeddings(given), None
     else:
         embeddings = Embeddings.adopt(Vocabulary([]), np.zeros((0, source.dimensions), dtype=np.float32))
+        place = None if source.place is None else os.fspath(source.place)
+        made = {"name": source.name, "place": place, "dimensions": source.dimensions}
     facts: dict[str, Any] = {
         "keep": kept,
         "path": str(Path(given).resolve()) if kept == "path" else None,
-        "source": None,
+        "source": made,
         "fingerprint": embeddings.fingerprint if source is None else os.urandom(8).hex(),
         "normalized": embeddings.normalized,
         "vocabulary": embeddings.vocabulary.fingerprint,
         "package": default_source() if kept == "package" else None,
     }
-    if source is not None:
-        found = None if source.place is None else os.fspath(source.place)
-        facts["source"] = {"name": source.name, "place": found, "dimensions": source.dimensions}
     return embeddings, source, facts
 
 

@@ -79,12 +79,10 @@ class LocalIndex:
             self._dimension, self._encoder = 0, None
             if encoder is not None:
                 self._encoder = checked(find_encoder(encoder), self.config.encoder, self.dimension, str(self.path))
-        except FormatError:  # what looks like damage may be the files of another index
+        except BaseException as error:
             with closing(self._catalogue):
-                self._catalogue.check_use()
-            raise
-        except BaseException:
-            self._catalogue.close()
+                if isinstance(error, FormatError):  # what looks like damage may be the files of another index
+                    self._catalogue.check_use()
             raise
         self.tokenizer = tokenizer_from_config(self.config.tokenizer, self.embeddings.vocabulary)
         self._together = together
