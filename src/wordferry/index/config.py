@@ -168,27 +168,21 @@ def open_embeddings(folder: Path, config: Config) -> Embeddings:
             f"The word vectors of {folder} are not in the index but at {place}, and cannot be read: {error} "
             "Bring them back, or open the index with embeddings=<their new path>."
         ) from error
-    check_fingerprint(embeddings, config, place)
+    check_fingerprint(embeddings, config)
     return embeddings
 
 
-def check_fingerprint(embeddings: Embeddings, config: Config, place: Path | None = None) -> None:
+def check_fingerprint(embeddings: Embeddings, config: Config) -> None:
     """Refuse other words or vectors than those the index was made with.
 
     The fingerprint of a folder stands in its manifest, where ``verify`` compares it with the bytes.
     """
     words = embeddings.vocabulary.fingerprint == config.vocabulary and embeddings.normalized == config.normalized
-    if words:
-        if place is not None and (place / storage.MANIFEST).is_file():
-            fingerprint = str(storage.read_manifest(place)["config"].get("fingerprint"))
-        else:
-            fingerprint = embeddings.fingerprint
-        if fingerprint == config.fingerprint:
-            return
-    raise VocabularyMismatch(
-        f"The index was made with other {'vectors' if words else 'words'} than these embeddings hold (fingerprint "
-        f"{config.fingerprint}). Open it with the same embeddings."
-    )
+    if not words or embeddings.fingerprint != config.fingerprint:
+        raise VocabularyMismatch(
+            f"The index was made with other {'vectors' if words else 'words'} than these embeddings hold (fingerprint "
+            f"{config.fingerprint}). Open it with the same embeddings."
+        )
 
 
 def _load(place: Path, normalized: bool = True) -> Embeddings:
