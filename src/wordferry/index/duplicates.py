@@ -167,7 +167,7 @@ class Duplicates(TableRows[Pair]):
                 f"These pairs were sought up to a distance of {self.threshold:g}; for {threshold:g} they must be "
                 "sought again."
             )
-        return self._of((pair for pair in self if pair.distance <= threshold), float(threshold))
+        return self._of((pair for pair in self if pair.distance <= threshold), threshold)
 
     @property
     def copies(self) -> Duplicates:

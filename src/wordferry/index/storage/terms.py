@@ -161,9 +161,8 @@ class TermDictionary:
         self._connection = connection
         self.vocabulary = vocabulary
         vectors = read_vectors(connection, state)
-        self.number_of_vector = np.full(len(vocabulary), -1, dtype=np.int32)
-        """The number of the word of each vector; -1 for one that no document has."""
-        self.number_of_vector[vectors.rows] = vectors.numbers
+        self.number_of_vector = vectors.number_of
+        """The number of the word of each vector; -1 for one that no document has, as for all behind the last."""
         self.stop: list[int] = vectors.stop.tolist()
         """The numbers of stop words."""
         self.next = int(state["words"])
@@ -202,7 +201,7 @@ class TermDictionary:
     def numbers_of_vectors(self, rows: npt.NDArray[Any]) -> Int32Array:
         """The numbers of the words of some vectors; new ones get the next, in the order in which they come."""
         lacking = len(self.vocabulary) - len(self.number_of_vector)
-        if lacking:  # vectors that were made meanwhile
+        if lacking:  # vectors that no document had, or that were made meanwhile
             self.number_of_vector = np.append(self.number_of_vector, np.full(lacking, -1, dtype=np.int32))
         found: Int32Array = self.number_of_vector[rows]
         if len(found) and found.min() < 0:
