@@ -24,7 +24,6 @@ from wordferry.index.local import LocalIndex
 from wordferry.index.search import memory, similar
 from wordferry.index.search.views import Request, View
 from wordferry.index.write.entries import Entry
-from wordferry.texts.bow import looked_up
 from wordferry.texts.tokenizers import words_of
 
 _MANY = 1 << 17
@@ -100,7 +99,7 @@ def leakage(
         connection, snapshot = state
         if snapshot.documents and given:
             view, live = index.views.get(snapshot, measure), snapshot.rows(snapshot.alive)
-            theirs = [view.words(connection, looked_up(some, view.embeddings.vocabulary)) for some in tokens]
+            theirs = [view.words(connection, some) for some in tokens]
             problem = memory.whole(view, measure.distance, measure.overlap).problem(theirs, threads)
             for j, i, near in within(problem.running(progress=progress), threshold):
                 found += zip(live[i].tolist(), j.tolist(), near.tolist(), strict=True)

@@ -31,7 +31,7 @@ from wordferry.index.storage.segments import GRAPH, SEGMENTS, remove_orphans, wi
 from wordferry.index.storage.snapshot import OpenState, Snapshot, Snapshots
 from wordferry.index.storage.terms import find_terms
 from wordferry.index.storage.texts import all_documents, read_document
-from wordferry.texts.bow import LookedUp, looked_up
+from wordferry.texts.bow import LookedUp
 from wordferry.texts.tokenizers import tokenizer_from_config
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ class LocalIndex:
 
         with self.state() as (connection, snapshot):
             view = self.views.get(snapshot, measure)
-            first, second = (view.words(connection, looked_up(tokens, view.embeddings.vocabulary)) for tokens in texts)
+            first, second = (view.words(connection, tokens) for tokens in texts)
         pair = first, memory.apart(first, second, snapshot.terms.size)
         return memory.explain(view, measure, pair, self._spell)
 

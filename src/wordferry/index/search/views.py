@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -24,7 +24,7 @@ from wordferry.index.storage.snapshot import Part, Snapshot
 from wordferry.index.storage.stored_weights import LOST, SCHEME, StoredWeights, add_frequencies, large
 from wordferry.index.storage.terms import find_terms
 from wordferry.kernels.lists import COUNTS, Touched, WeighedDocuments, bounds
-from wordferry.texts.bow import LookedUp, looked_up
+from wordferry.texts.bow import looked_up
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.typical import typical_distance
 
@@ -175,14 +175,12 @@ class View:
         """How far words without a vector are from others; 0 where they do not count."""
         return typical_distance(self.embeddings) if self.weights.keeps else 0.0
 
-    def words(self, connection: Database, tokens: LookedUp) -> QueryWords:
-        """The words of a text that count, by their numbers."""
-        vocabulary, terms = self.embeddings.vocabulary, self.snapshot.terms
-        if len(tokens.vocabulary) != len(vocabulary):  # looked up in another state
-            tokens = looked_up(tokens, vocabulary)
+    def words(self, connection: Database, tokens: Sequence[str]) -> QueryWords:
+        """The words of a text that count, by their numbers; what was looked up in another state is so again."""
+        known, terms = looked_up(tokens, self.embeddings.vocabulary), self.snapshot.terms
         size, number_of = terms.size, terms.number_of
-        rows = sorted(tokens.bag)
-        others = list(tokens.others) if self.weights.keeps else []
+        rows = sorted(known.bag)
+        others = list(known.others) if self.weights.keeps else []
         found = {word: number for number, word in find_terms(connection, "word", others)}
         inside = sorted((found[word], word) for word in others if found.get(word, size) < size)
         new = [word for word in others if found.get(word, size) >= size]
@@ -193,7 +191,7 @@ class View:
         return QueryWords(
             np.array([*numbers, *(n for n, _ in inside), *range(size, behind)], dtype=np.int64),
             np.array([*rows, *(-1 for _ in names)], dtype=np.int64),
-            np.array([*(tokens.bag[row] for row in rows), *(tokens.others[word] for word in names)], dtype=np.float64),
+            np.array([*(known.bag[row] for row in rows), *(known.others[word] for word in names)], dtype=np.float64),
             len(rows),
             tuple(names),
         )
