@@ -58,13 +58,9 @@ class Request:
 
     def ranked(self, rows: Int64Array, distances: Float32Array, evaluated: int | None = None) -> Neighbors:
         """Rows and their distances to each query by (distance, row), -1 and infinity where there are fewer than k."""
-        indices = np.full((len(distances), self.k), -1, dtype=np.int64)
-        values = np.full((len(distances), self.k), np.inf, dtype=np.float32)
-        for line, own in enumerate(distances):
-            best = np.lexsort((rows, own))[: self.k]
-            indices[line, : len(best)], values[line, : len(best)] = rows[best], own[best]
+        best = np.lexsort((np.broadcast_to(rows, distances.shape), distances), axis=1)[:, : self.k]
         counts = {"postings": 0, "evaluated": distances.size if evaluated is None else evaluated}
-        return Neighbors(indices, values, counts=counts)
+        return Neighbors(rows[best], np.take_along_axis(distances, best, axis=1), counts=counts).resized(self.k)
 
 
 class View:
