@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from wordferry.base.runtime import one_blas_thread
 
@@ -41,3 +42,25 @@ def test_of_overlapping_blocks_the_last_restores_the_limit():
     assert set(limits()) == {1}
     second.__exit__(None, None, None)
     assert limits() == before
+
+
+def test_any_thread_holds_and_restores_the_limit():
+    """threadpoolctl 3.8 obeys one thread, the first, and says nothing to the others."""
+    before = limits()
+    if set(before) == {1}:
+        pytest.skip("this machine's products run on one thread anyway")
+
+    def limited():
+        with threadpool_limits(1):
+            return limits()
+
+    with one_blas_thread():
+        pass
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        block = one_blas_thread()
+        one.submit(block.__enter__).result()
+        assert set(limits()) == {1}
+        other.submit(block.__exit__, None, None, None).result()
+        assert limits() == before
+        assert one.submit(limited).result() == [1] * len(before)  # what a caller does of its own works, too
+        assert limits() == before

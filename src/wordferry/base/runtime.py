@@ -158,14 +158,16 @@ def one_blas_thread() -> Iterator[None]:
     The limit is that of the process: of blocks that overlap in several threads, the last to end restores it.
     """
     with _blas_lock:
-        _blas_limits.append(_blas_limits[0] if _blas_limits else _loaded_libraries().limit(limits=1, user_api="blas"))
+        _blas_limits.append(_blas_limits[0] if _blas_limits else _free_pools().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
         with _blas_lock:
             limit = _blas_limits.pop()
             if not _blas_limits:
+                _free_pools()
                 limit.restore_original_limits()
+                _free_pools()
 
 
 @contextmanager
@@ -257,6 +259,15 @@ def _loaded_libraries() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def _free_pools() -> Any:
+    """The thread pools of this process, which no thread controls: threadpoolctl obeys the first to change one alone."""
+    pools = _loaded_libraries()
+    for pool in pools.lib_controllers:
+        if hasattr(pool, "clear_controlling_thread"):  # since 3.8
+            pool.clear_controlling_thread(force=True)
+    return pools
 
 
 def optional_import(module: str, extra: str) -> ModuleType:

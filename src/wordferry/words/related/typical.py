@@ -29,10 +29,8 @@ def typical_distance(embeddings: Embeddings) -> float:
     embeddings = embeddings.stored
     with _lock:
         found = _known.get(embeddings)
-    if found is None:
-        found = _small(embeddings) if len(embeddings) <= _SMALL else _drawn(embeddings)
-        with _lock:
-            _known[embeddings] = found
+        if found is None:
+            found = _known[embeddings] = _small(embeddings) if len(embeddings) <= _SMALL else _drawn(embeddings)
     return found
 
 
