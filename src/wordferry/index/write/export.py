@@ -24,12 +24,16 @@ def export_documents(
     """
     with RowWriter(*target) as rows:
         whole = rows.format in ("jsonl", "json")
-        tokenized: bool | None = None
+        kinds: set[str] = set()
         if own.vector is not None and rows.format == "csv":
             raise InputError("csv has no lists, so it cannot hold vectors. Write .jsonl or .parquet instead.")
         for document, vector in documents:
-            if not whole:
-                tokenized = _checked_kind(document, rows.format, tokenized)
+            kinds.add(kind := "a text" if isinstance(document.text, str) else "tokens")
+            if not whole and (len(kinds) > 1 or (rows.format == "csv" and kind == "tokens")):
+                why = "has no lists" if rows.format == "csv" else "has texts or lists of tokens in a column, not both"
+                raise InputError(
+                    f"Document {document.id!r} was given as {kind}, and {rows.format} {why}. Write .jsonl instead."
+                )
             more = {} if own.vector is None else {own.vector: [float(value) for value in vector]}
             rows.write(_row(document, own) | more)
             if rows.count % _BLOCK == 0:
@@ -55,12 +59,3 @@ def _row(document: Document, own: Fields) -> dict[str, Any]:
             )
         row[key] = value
     return row
-
-
-def _checked_kind(document: Document, format: str, before: bool | None) -> bool:
-    """Whether a document is a list of tokens, which not every format can hold."""
-    tokenized = not isinstance(document.text, str)
-    if (tokenized and format == "csv") or before not in (None, tokenized):
-        why = "has no lists" if format == "csv" else "has texts or lists of tokens in a column, not both"
-        raise InputError(f"Document {document.id!r} was given as tokens, and {format} {why}. Write .jsonl instead.")
-    return tokenized
