@@ -127,25 +127,16 @@ def export_sparse(index: Path, output: Path, format: str, queries: Path | None, 
 
     Their inner products rank like rel-rwmd; engines that search sparse vectors take them.
     """
-    from wordferry.engines.sparse import Sparse, write_vectors, write_words
+    from wordferry.engines.sparse import Sparse
 
-    ending = "parquet" if format == "parquet" else "jsonl"
-    output.mkdir(parents=True, exist_ok=True)
+    lines = None if queries is None else queries.read_text(encoding="utf-8").splitlines()
     with wordferry.Index.open(index) as opened:
         found = list(opened)
         texts, ids = [one.text for one in found], [one.id for one in found]
         made = Sparse.of(texts, embeddings=opened.embeddings, tokenizer=opened.tokenizer, error=error)
     with progress_bar("documents") as progress:
-        file = output / f"documents.{ending}"
-        facts = write_vectors(file, made.documents(progress), ids, format, made.dimensions)
-    write_words(output / "words.txt", made)
-    row = {"documents": facts["vectors"], "entries": facts["entries"], "dimensions": made.dimensions}
-    if queries is not None:
-        lines = [line for line in queries.read_text(encoding="utf-8").splitlines() if line.strip()]
-        names = [f"query-{number}" for number in range(1, len(lines) + 1)]
-        file = output / f"queries.{ending}"
-        row["queries"] = write_vectors(file, [made.queries(lines)], names, format, made.dimensions)["vectors"]
-    out.facts(row | {"c_max": round(made.c_max, 6), "output": str(output)})
+        facts = made.write(output, ids, format, lines, progress)
+    out.facts(facts | {"output": str(output)})
 
 
 def _row(document: Document, text: Any) -> dict[str, Any]:

@@ -83,6 +83,32 @@ class Sparse:
         expanded = expand(problem.x.masses, problem.frame.graph, problem.frame.c_max, self.error)
         return sp.csr_array(sp.hstack([_matrix(problem.x.masses)[:, :words], expanded[:, :words]]))
 
+    def write(
+        self,
+        folder: Path,
+        ids: list[str],
+        kind: str,
+        queries: Iterable[str] | None = None,
+        progress: ShowProgress = None,
+    ) -> dict[str, Any]:
+        """Write the documents, the words of the dimensions and some queries into a folder; how much there is of each.
+
+        Vectors are in the form of an engine (``kind``, one of :data:`FORMATS`), queries are numbered, and empty ones
+        are left out.
+        """
+        ending = "parquet" if kind == "parquet" else "jsonl"
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"documents.{ending}"
+        facts = write_vectors(file, self.documents(progress), ids, kind, self.dimensions)
+        write_words(folder / "words.txt", self)
+        found = {"documents": facts["vectors"], "entries": facts["entries"], "dimensions": self.dimensions}
+        if queries is not None:
+            texts = [text for text in queries if text.strip()]
+            names = [f"query-{number}" for number in range(1, len(texts) + 1)]
+            file = folder / f"queries.{ending}"
+            found["queries"] = write_vectors(file, [self.queries(texts)], names, kind, self.dimensions)["vectors"]
+        return found | {"c_max": round(self.c_max, 6)}
+
 
 def _matrix(bags: Csr) -> sp.csr_array:
     return sp.csr_array((bags.data, bags.indices, bags.indptr), shape=bags.shape)
