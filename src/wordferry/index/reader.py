@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
@@ -62,7 +62,6 @@ class IndexReader:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        """What answers: a folder of this machine, or shards, wherever they are."""
         self.path: Path = backend.path
         self.config: Config = backend.config
         """What was chosen when the index was made."""
@@ -224,15 +223,16 @@ class IndexReader:
         """
         if (query is None) == (id is None):
             raise InputError("similar takes either a query (a text or tokens) or id=.")
+        name = None if id is None else checked_id(id, "similar")
+        queries, single = queries_of(query) if name is None else ([self.get(name).text], True)
         if by != "words" or vector is not None:
             given = {"distance": distance, "weights": weights, "unknown": unknown, "rerank": rerank, "explain": explain}
-            return self._by_meaning(query, id, by, vector, (k, filter, given))
+            hits = self._by_meaning(queries, by, vector, (k, filter, name, given))
+            return hits[0] if single else hits
         measure = self.measure(distance, weights, unknown)
         second = None if rerank is None else self.measure(rerank, weights, unknown)
         rest: dict[str, Any] = {"explain": explain, "threads": threads, "progress": progress}
-        name = None if id is None else checked_id(id, "similar")
         ask = Ask.check(k, filter, second, candidates, without=name, **rest)
-        queries, single = queries_of(query) if name is None else ([self.get(name).text], True)
         tokens = compared_tokens(queries, self.tokenizer, self.backend.embeddings.vocabulary, measure, name)
         if single:
             return self.backend.similar(answerable(tokens), measure, ask)[0]
@@ -244,11 +244,9 @@ class IndexReader:
             for one in tokens
         ]
 
-    def _by_meaning(
-        self, query: Any, id: str | int | None, by: str, vector: Any, asked: tuple[Any, ...]
-    ) -> Hits | list[Hits]:
-        """What :meth:`similar` gives by meaning."""
-        k, filter, given = asked
+    def _by_meaning(self, queries: Sequence[Any], by: str, vector: Any, asked: tuple[Any, ...]) -> list[Hits]:
+        """What :meth:`similar` gives for each query by meaning."""
+        k, filter, name, given = asked
         if by != "meaning":
             why = "vector= is for by='meaning'" if by == "words" else f"by must be 'words' or 'meaning', got {by!r}"
             raise InputError(f"{why}.")
@@ -259,14 +257,11 @@ class IndexReader:
             )
         if not self.backend.dimension:
             raise InputError(f"{self.path} has no vectors of documents: make it with encoder=, or add(..., vectors=).")
-        name = None if id is None else checked_id(id, "similar")
-        queries, single = queries_of(query) if name is None else ([self.get(name).text], True)
         vector = vector if name is None else self.backend.vector(name)
         tokens = [query_tokens(one, number, self.tokenizer) for number, one in enumerate(queries)]
         vectors = query_vectors(queries, vector, self.backend.dimension, 1.0, self.backend.encoder)
         ask = replace(Ask.check(k, filter, None, None, without=name), vectors=vectors)
-        found = self.backend.by_meaning(tokens, ask)
-        return found[0] if single else found
+        return self.backend.by_meaning(tokens, ask)
 
     def measure(self, distance: str | None = None, weights: str | None = None, unknown: str | None = None) -> Measure:
         """How this index compares, with what a call says in the place of its own choice."""
@@ -512,16 +507,8 @@ class IndexReader:
         from wordferry.maps.atlas import make_map
 
         records = [Record(one.text, one.id, one.label, metadata=one.metadata) for one in self]
-        return make_map(
-            records,
-            embeddings=self.embeddings,
-            tokenizer=self.tokenizer,
-            r=self.config.r,
-            neighbours=neighbours,
-            seed=seed,
-            threads=threads,
-            progress=progress,
-        )
+        own: dict[str, Any] = {"embeddings": self.embeddings, "tokenizer": self.tokenizer, "r": self.config.r}
+        return make_map(records, **own, neighbours=neighbours, seed=seed, threads=threads, progress=progress)
 
     def topics(self, min_size: int = 1, *, level: int = -1, words: int = 10, **options: Unpack[MapOptions]) -> Rows:
         """The clusters of a map as a table: size, words, and the ids of representative documents, the largest first.

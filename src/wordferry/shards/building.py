@@ -13,7 +13,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import reduce
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.find.stems import stem_keys
 from wordferry.index import Index
 from wordferry.index.config import RECOMMENDED
-from wordferry.index.search.words import CollectionStatistics, added, stem_counts
+from wordferry.index.search.words import CollectionStatistics
 from wordferry.index.storage.terms import TermDictionary
 from wordferry.index.write.counting import Counting
 from wordferry.index.write.entries import entries
@@ -245,7 +244,9 @@ class ShardBuild:
             ShardRecord(first=first, **{name: facts[name] for name in own})
             for first, facts in zip(firsts, every, strict=True)
         ]
-        keys, df = reduce(added, ((data["stem_keys"], data["stems"]) for data in files))
+        keys, places = np.unique(np.concatenate([data["stem_keys"] for data in files]), return_inverse=True)
+        df = np.zeros(len(keys), dtype=np.int64)
+        np.add.at(df, places, np.concatenate([data["stems"] for data in files]))
         tokens, known = (sum(facts[name] for facts in every) for name in ("tokens", "known_tokens"))
         fields = frozenset[str]().union(*(facts["fields"] for facts in every))
         statistics = CollectionStatistics(documents, tokens, df, known, frequencies, keys, fields)
@@ -412,4 +413,4 @@ def _build(parts: list[SourcePart], shared: BuildInputs, vectors: Path, target: 
                 "fields": sorted({name for part in snapshot.parts for name in part.rows.columns.names}),
                 "words": [snapshot.state[key] for key in WORD_FACTS],
             }
-            return facts, stem_counts(forms.stem_keys, ranker.df)
+            return facts, (forms.stem_keys, ranker.df)

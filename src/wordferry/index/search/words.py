@@ -65,24 +65,6 @@ class CollectionStatistics(Statistics):
         return cls(**values | {"fields": frozenset(values["fields"])})
 
 
-StemCounts = tuple[UInt64Array, Int64Array]
-"""The keys of stems, ascending, and the document frequency of each."""
-
-
-def stem_counts(keys: UInt64Array, df: Int64Array) -> StemCounts:
-    """Those of an index, whose stems have these keys and document frequencies."""
-    order = np.argsort(keys)
-    return keys[order], df[order]
-
-
-def added(one: StemCounts, other: StemCounts) -> StemCounts:
-    """Those of two indexes together."""
-    keys, places = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
-    df = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(df, places, np.concatenate([one[1], other[1]]))
-    return keys, df
-
-
 class StoredForms:
     """The words of one state of an index and their stems; what a query needs is read when it is looked up."""
 

@@ -149,7 +149,10 @@ def choose_words(
 
     A language brings its own tokenizer, and a tokenizer of a language its stems; two languages contradict each other.
     """
-    code = _code(language)
+    if language is None or (language in stem_languages() and language not in LANGUAGES.values()):
+        code = _VARIANTS.get(str(language))  # a language that has stems alone
+    else:
+        code = language_code(language)
     if stop != "":
         if tokenizer is not None:
             raise InputError("stop= belongs to the tokenizer of a language; tokenizer= names another: leave one out.")
@@ -171,13 +174,6 @@ def choose_words(
         return config, _stems_of(code)
     stemmer(language)
     return config, language
-
-
-def _code(language: str | None) -> str | None:
-    """The code of a language that has a tokenizer; None for one that has stems alone."""
-    if language is None or (language in stem_languages() and language not in LANGUAGES.values()):
-        return _VARIANTS.get(str(language))
-    return language_code(language)
 
 
 def _stems_of(code: str) -> str:
