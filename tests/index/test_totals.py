@@ -10,7 +10,7 @@ from wordferry.base.arrays import Counts
 from wordferry.errors import InputError
 from wordferry.index import Index
 from wordferry.index.local import LocalIndex
-from wordferry.index.search.words import CollectionStatistics, added, stem_counts
+from wordferry.index.search.words import CollectionStatistics
 from wordferry.words.related.graph import RelatedWords
 
 ARTICLES = wordferry.sample().articles[:120]
@@ -43,14 +43,14 @@ def halves(whole, tmp_path_factory):
         snapshot = state.snapshot
         bags = Counts.join([part.bags.rows for part in snapshot.parts])
         ranker, forms = local.words.ranker(state)
-        keys, stems = stem_counts(forms.stem_keys, ranker.df)
+        ascending = np.argsort(forms.stem_keys)
         statistics = CollectionStatistics(
             documents=snapshot.documents,
             tokens=ranker.tokens,
             known_tokens=int(bags.counts[snapshot.terms.row_of[bags.words] >= 0].sum()),
             frequencies=np.bincount(bags.words, minlength=snapshot.terms.size)[[n for n, _ in words_of(whole)]],
-            df=stems,
-            stem_keys=keys,
+            df=ranker.df[ascending],
+            stem_keys=forms.stem_keys[ascending],
             fields=frozenset({"long", "rare"}),
         )
     statistics.save(folder / "statistics")
@@ -108,11 +108,3 @@ def test_a_field_of_another_half_may_be_filtered_by(halves):
     assert len(halves[0].similar("bread", 50, filter={"rare": {"exists": False}})) == 50
     with pytest.raises(InputError, match="no document has a field 'never'"):
         halves[0].similar("bread", filter={"never": 1})
-
-
-def test_counts_of_stems_are_added_by_key():
-    one = np.array([2, 5], dtype=np.uint64), np.array([1, 7])
-    other = np.array([5, 9], dtype=np.uint64), np.array([10, 3])
-    keys, df = added(one, other)
-    assert keys.tolist() == [2, 5, 9]
-    assert df.tolist() == [1, 17, 3]
