@@ -212,7 +212,7 @@ def main() -> None:
     parser.add_argument("--times", action="store_true", help="count no errors")
     parser.add_argument("--train", type=int, help="documents to learn from, at most")
     parser.add_argument("--asked", type=int, help="documents to count errors on, at most")
-    parser.add_argument("--features", type=int, nargs="+", default=[2048], help="random documents of the embedding")
+    parser.add_argument("--features", type=int, nargs="+", default=[4096], help="random documents of the embedding")
     parser.add_argument("--inside", default=WordMoverEmbedding().distance, help="the distance of its features")
     parser.add_argument("--max-words", type=int, nargs="+", default=[WordMoverEmbedding().max_words])
     parser.add_argument("--cost", type=float, nargs="+", default=[SVM_COST], help="C of the SVM, times the features")

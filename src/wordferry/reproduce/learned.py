@@ -19,8 +19,8 @@ EMBEDDED = ("wme + svm", "learned wme + svm")
 """Features by the given vectors; half of them by the given ones and half by learned ones."""
 TFIDF = ("tf-idf + svm", "tf-idf + logistic")
 METHODS = (*PAPER_DISTANCES, *LEARNED, *EMBEDDED, *TFIDF)
-_RANDOM_DOCUMENTS = 2048
-"""More are better and take time in proportion; 512 were worse on held-out training documents of many classes."""
+_RANDOM_DOCUMENTS = 4096
+"""More are better and take time in proportion (benchmarks/learn.py with --held-out and several --features)."""
 SVM_COST = 10.0
 """C of the SVM over features, times their number: chosen on held-out training documents (benchmarks/learn.py)."""
 
@@ -91,7 +91,8 @@ def linear_svm(features: int, cost: float = SVM_COST, threads: int | None = None
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import LinearSVC
 
-    one = LinearSVC(C=cost / features, tol=0.01, random_state=SEED)
+    # Coordinate descent, which scikit-learn takes where features outnumber documents, often does not converge on these.
+    one = LinearSVC(C=cost / features, tol=0.01, dual=False)
     return make_pipeline(StandardScaler(), OneVsRestClassifier(one, n_jobs=thread_count(threads)))
 
 

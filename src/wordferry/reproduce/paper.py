@@ -61,7 +61,7 @@ FAIR_ERRORS: dict[str, dict[str, float]] = {
 
 LEARNED_ABOUT = (
     "Test error in %, first division. Distances by name: k-NN by the rule of the paper, counts. Learned: k-NN with "
-    "vectors and weights that were learned from the training documents. wme + svm: Word Mover's Embedding with 2,048 "
+    "vectors and weights that were learned from the training documents. wme + svm: Word Mover's Embedding with 4,096 "
     "documents drawn from the corpus, and a linear SVM; learned wme + svm: half of the features by learned vectors. "
     "All see the words that have a vector. tf-idf with a linear classifier is the simple thing to beat, and often the "
     "best. Published: Kusner et al. (2015) and Sato et al. "
