@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -200,24 +201,31 @@ inline float sum_of_lanes(Lanes lanes) {
 
 #endif
 
-// Sixteen sums of products, each step of which is rounded once. In halves, because that is how GCC makes good code of
-// it for registers of 256 bits and of 512.
+// Registers that sixteen sums of products take: GCC makes good code of loops over the lanes of one.
+#if defined(__AVX512F__)
+constexpr int fused_parts = 1;
+#else
+constexpr int fused_parts = 2;
+#endif
+
+// Sixteen sums of products, each step of which is rounded once.
 struct FusedSums {
 #if defined(WF_VECTORS)
-  HalfLanes half[2];
+  std::conditional_t<fused_parts == 1, Lanes, HalfLanes> part[fused_parts];
 #else
-  float half[2][double_lane_count];
+  float part[fused_parts][lane_count / fused_parts];
 #endif
 };
 
 // sum += factor * row, by fused multiply-adds. CPUs without that instruction get the same result from a function of the
 // C library, which takes many times as long.
 WF_ALWAYS_INLINE void fused(FusedSums& sum, float factor, const float* row) {
-  for (int h = 0; h < 2; ++h) {
-    float part[double_lane_count];
-    std::memcpy(part, &sum.half[h], sizeof part);
-    for (int i = 0; i < double_lane_count; ++i) part[i] = std::fma(factor, row[h * double_lane_count + i], part[i]);
-    std::memcpy(&sum.half[h], part, sizeof part);
+  constexpr int width = lane_count / fused_parts;
+  for (int p = 0; p < fused_parts; ++p) {
+    float part[width];
+    std::memcpy(part, &sum.part[p], sizeof part);
+    for (int i = 0; i < width; ++i) part[i] = std::fma(factor, row[p * width + i], part[i]);
+    std::memcpy(&sum.part[p], part, sizeof part);
   }
 }
 

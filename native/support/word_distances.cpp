@@ -17,23 +17,37 @@ constexpr std::int64_t rows_a_task = 16 * product_rows,
                        columns_a_task = 32 * lane_width;  // what a thread takes at once
 constexpr std::int64_t product_columns = 8 * lane_width;  // columns whose products are held at a time
 
-// One tile: `Rows` rows with sixteen columns, the step for all rows written out so that the sums stay in registers.
-template <int Rows, int row = 0>
-WF_ALWAYS_INLINE void add_products(FusedSums* sums, const float* const* rows, std::int64_t k, const float* columns) {
-  if constexpr (row < Rows) {
-    fused(sums[row], rows[row][k], columns);
-    add_products<Rows, row + 1>(sums, rows, k, columns);
+// One tile: `Rows` rows with `Sixteens` times sixteen columns, the step for all of them written out so that the sums
+// stay in registers. `next` is how far the columns of one sixteen are from those of the next.
+template <int Rows, int Sixteens, int tile = 0>
+WF_ALWAYS_INLINE void add_products(FusedSums* sums, const float* const* rows, std::int64_t k, const float* columns,
+                                   std::int64_t next) {
+  if constexpr (tile < Rows * Sixteens) {
+    fused(sums[tile], rows[tile / Sixteens][k], columns + tile % Sixteens * next);
+    add_products<Rows, Sixteens, tile + 1>(sums, rows, k, columns, next);
   }
 }
 
-template <int Rows>
-WF_ALWAYS_INLINE void products_of(const float* const* rows, std::int64_t dimensions, const float* columns, float* out,
-                                  std::int64_t stride) {
+template <int Rows, int Sixteens>
+void products_of(const float* const* rows, std::int64_t dimensions, const float* columns, float* out,
+                 std::int64_t stride) {
   const float* row[Rows];
-  FusedSums sums[Rows] = {};
+  FusedSums sums[Rows * Sixteens] = {};
   std::copy_n(rows, Rows, row);
-  for (std::int64_t k = 0; k < dimensions; ++k) add_products<Rows>(sums, row, k, columns + k * lane_width);
-  for (int r = 0; r < Rows; ++r) std::memcpy(out + r * stride, sums + r, sizeof sums[r]);
+  for (std::int64_t k = 0; k < dimensions; ++k) {
+    add_products<Rows, Sixteens>(sums, row, k, columns + k * lane_width, dimensions * lane_width);
+  }
+  for (int r = 0; r < Rows; ++r) std::memcpy(out + r * stride, sums + r * Sixteens, Sixteens * sizeof sums[0]);
+}
+
+// The rows behind the last whole tile, in a tile of their number: one row at a time would wait for each sum.
+template <int Sixteens, int Rows = tile_rows - 1>
+void products_of_rest(const float* const* rows, std::int64_t count, std::int64_t dimensions, const float* columns,
+                      float* out, std::int64_t stride) {
+  if constexpr (Rows > 0) {
+    if (count < Rows) return products_of_rest<Sixteens, Rows - 1>(rows, count, dimensions, columns, out, stride);
+    products_of<Rows, Sixteens>(rows, dimensions, columns, out, stride);
+  }
 }
 
 // values[j] = the squared distance; returns whether one of them is so small that it must be computed again.
@@ -83,22 +97,24 @@ void products_of_rows(const float* const* rows, std::int64_t count, std::int64_t
                       std::int64_t sixteen, float* out, std::int64_t stride) {
   constexpr std::int64_t ahead = rows_ahead - tile_rows;
   const std::int64_t bytes = dimensions * static_cast<std::int64_t>(sizeof(float));
-  for (std::int64_t p = 0; p < sixteen; ++p, columns += dimensions, out += lane_count) {
+  for (std::int64_t p = 0; p < sixteen; p += 2, columns += 2 * dimensions, out += 2 * lane_count) {
     const float* const column = reinterpret_cast<const float*>(columns);
+    const auto tile = p + 1 == sixteen ? products_of<tile_rows, 1> : products_of<tile_rows, 2>;
+    const auto rest = p + 1 == sixteen ? products_of_rest<1> : products_of_rest<2>;
     std::int64_t i = 0;
     for (; i + tile_rows <= count; i += tile_rows) {
       for (std::int64_t next = i + ahead; p == 0 && next < i + ahead + tile_rows; ++next) {
         const char* from = reinterpret_cast<const char*>(rows[next]);
         for (std::int64_t k = 0; k < bytes; k += 64) prefetch_line(from + k);
       }
-      products_of<tile_rows>(rows + i, dimensions, column, out + i * stride, stride);
+      tile(rows + i, dimensions, column, out + i * stride, stride);
     }
-    for (; i < count; ++i) products_of<1>(rows + i, dimensions, column, out + i * stride, stride);
+    rest(rows + i, count - i, dimensions, column, out + i * stride, stride);
   }
 }
 
 double squared_length(const float* vector, std::int64_t dimensions) {
-  constexpr std::int64_t width = 8;
+  constexpr std::int64_t width = 16;
   double sums[width] = {};
   std::int64_t k = 0;
   for (; k + width <= dimensions; k += width) {

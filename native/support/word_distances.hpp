@@ -22,9 +22,9 @@ struct VectorRows {
 // computed from differences instead.
 constexpr float cancellation = 1.0F / 16;
 
-constexpr int tile_rows = 6;                          // as many sums as fit in the registers, of 256 bits too
-constexpr std::int64_t product_rows = 8 * tile_rows;  // so that these vectors stay in the cache for all columns
-constexpr std::int64_t rows_ahead = 3 * tile_rows;    // of the rows behind these, which are asked for early
+constexpr int tile_rows = 6 / fused_parts;  // with twice sixteen columns: as many sums as fit in the registers
+constexpr std::int64_t product_rows = 48;   // so that these vectors stay in the cache for all columns
+constexpr std::int64_t rows_ahead = 18;     // of the rows behind these, which are asked for early
 
 // Vectors in sixteens: for each sixteen, all first dimensions, all second ones, and so on; filled up with zeros.
 LaneArray sixteens(const float* const* vectors, std::int64_t count, std::int64_t dimensions);
