@@ -1,13 +1,13 @@
 """This state of the code against another one, job by job, in turns: has anything become slower?
 
     git worktree add ../before COMMIT        # and build it there: make demo
-    python benchmarks/versus.py ../before [--python ../before/.venv/bin/python] [--data FOLDER] [--rounds 5]
+    python benchmarks/versus.py ../before [--data FOLDER] [--rounds 5]
 
-Each state runs in a process of its own, with its own ``src``, and both do the same job one after the other, round
-after round, so that they meet the same neighbours on the machine. A line is the least processor time of each and the
-ratio; below 1 means that this state is faster. Jobs use the public face alone, one thread unless they say otherwise,
-and unknown words are dropped, which is what older states do. With ``--data`` (default: $WORDFERRY_DATA) the documents
-are those of 20news with Google News vectors, otherwise random ones.
+Each state runs in a process of its own, with the interpreter of its own ``.venv``, and both do the same job one after
+the other, round after round, so that they meet the same neighbours on the machine. A line is the least processor time
+of each and the ratio; below 1 means that this state is faster. Jobs use the public face alone, one thread unless they
+say otherwise, and unknown words are dropped, which is what older states do. With ``--data`` (default: $WORDFERRY_DATA)
+the documents are those of 20news with Google News vectors, otherwise random ones.
 """
 
 from __future__ import annotations
@@ -188,8 +188,9 @@ class State:
     """A state of the code in a process that waits for the number of a job."""
 
     def __init__(self, root: Path, python: str, folder: Path | None, only: str) -> None:
-        command = [python, str(HERE), "--worker", "--only", only, *(["--data", str(folder)] if folder else [])]
-        environment = {**os.environ, "PYTHONPATH": str(root / "src"), "OMP_NUM_THREADS": "1"}
+        data = ["--data", str(folder.resolve())] if folder else []
+        command = [python, str(HERE), "--worker", "--only", only, *data]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=root
         )
@@ -216,7 +217,7 @@ def main() -> None:
     parser = harness.parser(__doc__)
     harness.data_option(parser)
     parser.add_argument("before", type=Path, nargs="?", help="the folder of the other state, built")
-    parser.add_argument("--python", default=sys.executable, help="the interpreter for the other state (default: this)")
+    parser.add_argument("--python", help="the interpreter of the other state (default: that of its .venv)")
     parser.add_argument("--rounds", type=int, default=5, help="how often each job is done by each state (default: 5)")
     parser.add_argument("--only", default="", help="jobs with this in their name")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -227,8 +228,9 @@ def main() -> None:
     if options.before is None:
         parser.error("name the folder of the other state")
     results = Results("versus", options)
+    before = options.before.resolve()
     states = [
-        State(options.before.resolve(), options.python, options.data, options.only),
+        State(before, options.python or str(before / ".venv/bin/python"), options.data, options.only),
         State(harness.ROOT, sys.executable, options.data, options.only),
     ]
     print(f"{'':46s} {'before ms':>10s} {'now ms':>10s} {'ratio':>6s}")
@@ -237,9 +239,9 @@ def main() -> None:
         for turn in range(options.rounds):
             for which in (0, 1) if turn % 2 else (1, 0):
                 least[which] = min(least[which], states[which].seconds(job))
-        before, now = least
-        line = f"{name:46s} {before * 1e3:10.2f} {now * 1e3:10.2f} {now / before:6.2f}"
-        results.add(name, {"before": before, "now": now}, line)
+        then, now = least
+        line = f"{name:46s} {then * 1e3:10.2f} {now * 1e3:10.2f} {now / then:6.2f}"
+        results.add(name, {"before": then, "now": now}, line)
     results.finish()
 
 
