@@ -11,13 +11,14 @@ __all__ = ["is_sparse", "late_names", "shutil", "sparse", "tempfile"]
 
 
 class _Late:
-    """Stands for a module; what is asked of it is looked up there."""
+    """Stands for a module; what is asked of it is looked up there once."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(importlib.import_module(self._name), attribute)
+        found = vars(self)[attribute] = getattr(importlib.import_module(self._name), attribute)
+        return found
 
 
 if TYPE_CHECKING:
@@ -43,4 +44,4 @@ def late_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
 
 def is_sparse(X: Any) -> bool:
     """Whether this is a matrix or array of ``scipy.sparse``, which nothing can be before that is loaded."""
-    return "scipy.sparse" in sys.modules and bool(sparse.issparse(X))
+    return hasattr(X, "tocsr") and "scipy.sparse" in sys.modules and bool(sparse.issparse(X))

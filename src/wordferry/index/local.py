@@ -212,7 +212,7 @@ class LocalIndex:
                     continue
                 texts = (tokens.text, documents[row].text)
                 how = (view, second, queries[number], row)
-                why = None if np.isinf(distance) else partial(self._explain_row, *how, texts)
+                why = partial(self._explain_row, *how, texts) if distance < np.inf else None
                 hits.append(self._hit(documents[row], tokens, why, ask.explain, distance=distance))
             found.append(Hits(hits, counts=near.counts, **options))
         return found

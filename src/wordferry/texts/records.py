@@ -144,6 +144,11 @@ class Fields:
         raise FormatError(f"{where}: the {name} must be a text or a number, got {type(value).__name__}.")
 
 
+_SEQUENCES = list, Sequence, np.ndarray
+"""In tuples: a union would be made anew for each document."""
+_BYTES = bytes, bytearray, memoryview
+
+
 def document_text(document: Any, where: str) -> str | Sequence[str]:
     """The text or the tokens of one document, in whichever form it was passed.
 
@@ -153,7 +158,7 @@ def document_text(document: Any, where: str) -> str | Sequence[str]:
     """
     if isinstance(document, str):
         return document
-    if isinstance(document, Sequence | np.ndarray) and not isinstance(document, bytes | bytearray | memoryview):
+    if isinstance(document, _SEQUENCES) and not isinstance(document, _BYTES):
         tokens = document if isinstance(document, list) else list(document)
         if set(map(type, tokens)) - {str}:
             for token in tokens:
