@@ -28,7 +28,7 @@ from wordferry.texts.tokenizers import KeptText
 FEWEST = 64
 """Fewer documents than this keep their texts in their own rows."""
 DOCUMENTS = 64
-PIECE = 1 << 12
+PIECE = 1 << 10
 """Bytes after which a piece of a pack is full."""
 _SAMPLE = 32
 """One text in this many is kept as a sample to make a dictionary of."""
