@@ -1,7 +1,7 @@
 """Texts in packs: many documents together take less than half the room that each would take by itself.
 
 A pack is a row of the catalogue with the texts, labels and metadata of up to 64 documents, in pieces that are
-compressed one by one with a dictionary that all share, so that the text of one hit is there after a few kilobytes.
+compressed one by one with a dictionary that all share, so that the text of one hit is there after a kilobyte or two.
 Documents that come in small numbers keep theirs in their own rows until the index is compacted.
 
 A compression dictionary holds the frequent words of a collection, so that each piece need not spell them out. The first
