@@ -170,11 +170,11 @@ def run_set(results: Results, name: str, division: Division, options: argparse.N
     for distance in compared:
         model = SupervisedWordMover(distance=distance, max_iter=0, **learned).fit(train, labels)
         results.add(f"{name}: learned {distance} k-NN, error %", division.error(model))
-    for max_words, features in product(options.max_words, options.features):
-        shape = {"n_components": features, "distance": options.inside, "max_words": max_words}
+    for inside, max_words, features in product(options.inside, options.max_words, options.features):
+        shape = {"n_components": features, "distance": inside, "max_words": max_words}
         own = WordMoverEmbedding(**shape, **given)
         took = timed(lambda own=own: (own.fit_transform(train), own.transform(division.asked)))
-        what = f"{name}: {features} {options.inside} features of all documents, {max_words} words"
+        what = f"{name}: {features} {inside} features of all documents, {max_words} words"
         results.add(f"{what}, s", took.wall)
         results.add(f"{what}, processor s", took.cpu)
         if options.times:
@@ -187,7 +187,7 @@ def run_set(results: Results, name: str, division: Division, options: argparse.N
         for cost in options.cost:
             for way, (known, new) in (("wme", ours), ("learned wme", mixed)):
                 svm = linear_svm(features, cost, options.threads).fit(known, labels)
-                key = f"{name}: {way} + svm, {features} of {max_words} words, cost {cost:g}, error %"
+                key = f"{name}: {way} + svm, {features} {inside} of {max_words} words, cost {cost:g}, error %"
                 results.add(key, error_rate(division.asked_labels, svm.predict(new)))
 
 
@@ -213,7 +213,7 @@ def main() -> None:
     parser.add_argument("--train", type=int, help="documents to learn from, at most")
     parser.add_argument("--asked", type=int, help="documents to count errors on, at most")
     parser.add_argument("--features", type=int, nargs="+", default=[4096], help="random documents of the embedding")
-    parser.add_argument("--inside", default=WordMoverEmbedding().distance, help="the distance of its features")
+    parser.add_argument("--inside", nargs="+", default=[WordMoverEmbedding().distance], help="distances of features")
     parser.add_argument("--max-words", type=int, nargs="+", default=[WordMoverEmbedding().max_words])
     parser.add_argument("--cost", type=float, nargs="+", default=[SVM_COST], help="C of the SVM, times the features")
     parser.add_argument("--threads", type=int)
