@@ -1,6 +1,7 @@
 #include "nearest/block_sums.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -130,14 +131,21 @@ void BlockWords::find(const StoredLists& stored, std::int64_t block, const Liste
 
 ListedWords::ListedWords(const BlendedQuery& blended, const WordWeights& weights) {
   const TouchedQuery& query = blended.words;
+  std::vector<std::uint64_t> bits(at(weights.count / 64 + 1));  // of the words: quicker than sorting them
   for (const std::int32_t word : query.words()) {
-    const auto weight = word < weights.count ? static_cast<float>(weights.values[word]) : 0.0f;
-    if (weight == 0.0f) continue;  // no document has it, or it does not count
-    const TouchedWord& one = query.touched(word);
-    const float part = one.own < 0 || blended.cosine.unit == nullptr ? 0.0f : blended.cosine.unit[one.own];
-    words_.push_back({word, one.near * weight, (query.c_max() - one.near) * weight, one.mass / weight, part * weight});
+    if (word < weights.count) bits[at(word / 64)] |= std::uint64_t{1} << (word % 64);
   }
-  std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    for (std::uint64_t left = bits[i]; left != 0; left &= left - 1) {
+      const auto word = static_cast<std::int32_t>(64 * i + at(std::countr_zero(left)));
+      const auto weight = static_cast<float>(weights.values[word]);
+      if (weight == 0.0f) continue;  // it does not count
+      const TouchedWord& one = query.touched(word);
+      const float part = one.own < 0 || blended.cosine.unit == nullptr ? 0.0f : blended.cosine.unit[one.own];
+      words_.push_back(
+          {word, one.near * weight, (query.c_max() - one.near) * weight, one.mass / weight, part * weight});
+    }
+  }
 }
 
 float ListedWords::heaviest(float c_max) const {
@@ -150,21 +158,6 @@ float ListedWords::largest_product() const {
   float most = 0.0f;
   for (const ListedWord& one : words_) most = std::max(most, one.product);
   return most > 0.0f ? most : 1.0f;
-}
-
-ListedWords::ListedWords(const std::vector<ListedWords>& queries) {
-  for (const ListedWords& one : queries) words_.insert(words_.end(), one.words_.begin(), one.words_.end());
-  std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
-  std::size_t kept = 0;
-  for (const ListedWord& one : words_) {
-    if (kept > 0 && words_[kept - 1].word == one.word) {
-      words_[kept - 1].common = std::max(words_[kept - 1].common, one.common);
-      words_[kept - 1].product = std::max(words_[kept - 1].product, one.product);
-    } else {
-      words_[kept++] = one;
-    }
-  }
-  words_.resize(kept);
 }
 
 void ListedWords::let_stay(float mass) {
@@ -301,6 +294,7 @@ std::vector<NearRow> BlockSums::take_lowest(std::int64_t count) {
     if (lowest.full() && low + chunk <= rows_ && !any_enough(saved_.rows.data() + low, block_.totals + low, need))
       continue;
     for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {
+      if (lowest.full() && static_cast<float>(saved_.rows[at(row)]) < need * block_.totals[row]) continue;
       if (allowed(row)) lowest.offer(bound(row), row);
     }
     need = (rest_ - lowest.worst() / scale_) * saved_.units;

@@ -39,8 +39,6 @@ class ListedWords {
  public:
   // Those of the query's words that documents have and that weigh something.
   ListedWords(const BlendedQuery& query, const WordWeights& weights);
-  // The words of several queries; `common` and `product` are not 0 where they are not in one of them.
-  explicit ListedWords(const std::vector<ListedWords>& queries);
   const std::vector<ListedWord>& words() const { return words_; }
   // What the heaviest of them weighs, at least a little; to be asked before some of them are let stay.
   float heaviest(float c_max) const;

@@ -23,18 +23,27 @@ class PanelWords {
  public:
   PanelWords(const std::vector<ListedWords>& queries, std::int64_t vocabulary)
       : places_(at(vocabulary), 0), gain_(1), near_(1), common_(1), product_(1) {
-    const ListedWords all(queries);
-    const std::size_t size = all.words().size() + 1;
+    std::vector<ListedWord> all;  // `common` and `product` are 0 where they are so for every query
+    for (const ListedWords& query : queries) {
+      for (const ListedWord& one : query.words()) {
+        std::uint32_t& place = places_[at(std::int64_t{one.word})];
+        if (place == 0) all.push_back(one);
+        if (place == 0) place = static_cast<std::uint32_t>(all.size());
+        all[place - 1].common = std::max(all[place - 1].common, one.common);
+        all[place - 1].product = std::max(all[place - 1].product, one.product);
+      }
+    }
+    const std::size_t size = all.size() + 1;
     for (LaneArray* array : {&gain_, &near_, &common_, &product_}) {
       *array = LaneArray(size);
       for (std::size_t i = 0; i < size; ++i) fill_lanes(array->data()[i], 0.0f);
     }
     std::array<std::uint32_t, 3> next{};
-    for (const ListedWord& one : all.words()) ++next[at(kind_of(one))];
+    for (const ListedWord& one : all) ++next[at(kind_of(one))];
     own_ = 1 + next[0];
     staying_ = own_ + next[1];
     next = {1, own_, staying_};
-    for (const ListedWord& one : all.words()) places_[at(std::int64_t{one.word})] = next[at(kind_of(one))]++;
+    for (const ListedWord& one : all) places_[at(std::int64_t{one.word})] = next[at(kind_of(one))]++;
     for (std::size_t q = 0; q < queries.size(); ++q) {
       for (const ListedWord& one : queries[q].words()) {
         const std::uint32_t place = places_[at(std::int64_t{one.word})];

@@ -90,35 +90,19 @@ struct WordRanks {
   }
 };
 
-// What sixteen documents know of the words in their slots. Slots from `owned` on have no mass, and `mass` may be null
-// where it is not asked for.
-struct PassTable {
-  const Lanes* near;
-  const Lanes* mass;
-  std::uint32_t owned;
-};
-
-// sums[r][lane] = sum over the words of document r, two at a time so that neither sum waits for the other.
-template <bool WithMass, class SlotNumber>
-void pass_rows(const CsrF& pass, std::int64_t begin, std::int64_t end, const SlotNumber* slots, PassTable table,
-               Lanes* sums) {
-  const auto add = [&](Lanes& sum, std::int64_t k) WF_INLINE_LAMBDA {
-    const std::uint32_t slot = slots[pass.indices[k]];
-    if constexpr (WithMass) {
-      add_excess(sum, pass.data[k], table.near[slot], table.mass[slot < table.owned ? slot : table.owned]);
-    } else {
-      add_whole(sum, pass.data[k], table.near[slot]);
-    }
-  };
+// sums[r][lane] = sum over the words of document r, two at a time so that neither sum waits for the other; add(sum,
+// mass, slot) adds a word to a sum.
+template <class SlotNumber, class Add>
+void pass_rows(const CsrF& pass, std::int64_t begin, std::int64_t end, const SlotNumber* slots, Add add, Lanes* sums) {
   for (std::int64_t row = begin; row < end; ++row) {
     Lanes even{}, odd{};
     std::int64_t k = pass.indptr[row];
     const std::int64_t stop = pass.indptr[row + 1];
     for (; k + 1 < stop; k += 2) {
-      add(even, k);
-      add(odd, k + 1);
+      add(even, pass.data[k], slots[pass.indices[k]]);
+      add(odd, pass.data[k + 1], slots[pass.indices[k + 1]]);
     }
-    if (k < stop) add(even, k);
+    if (k < stop) add(even, pass.data[k], slots[pass.indices[k]]);
     sums[row - begin] = even + odd;
   }
 }
@@ -155,13 +139,19 @@ class PanelTable {
   }
 
   void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, Lanes* sums) {
-    const PassTable table{near_.data(), job_.kind == PanelKind::omr ? mass_.data() : nullptr, owned_};
-    const auto over = [&](const auto* slots) {
-      if (table.mass != nullptr) return pass_rows<true>(pass, begin, end, slots, table, sums);
-      pass_rows<false>(pass, begin, end, slots, table, sums);
+    const auto over = [&](auto add) {
+      if (used_ <= narrow_slots) return pass_rows(pass, begin, end, narrow_.data(), add, sums);
+      pass_rows(pass, begin, end, slots_.data(), add, sums);
     };
-    if (used_ <= narrow_slots) return over(narrow_.data());
-    over(slots_.data());
+    const Lanes *const near = near_.data(), *const mass = mass_.data();
+    const auto whole = [=](Lanes& sum, float m, std::uint32_t slot) WF_INLINE_LAMBDA { add_whole(sum, m, near[slot]); };
+    if (job_.kind != PanelKind::omr) return over(whole);
+    if (ranks_.related.empty()) {  // all cost the same, and every slot is owned
+      return over([=, cost = near[0]](Lanes& sum, float m, std::uint32_t slot)
+                      WF_INLINE_LAMBDA { add_excess(sum, m, cost, mass[slot]); });
+    }
+    over([=, owned = owned_](Lanes& sum, float m, std::uint32_t slot)
+             WF_INLINE_LAMBDA { add_excess(sum, m, near[slot], mass[std::min(slot, owned)]); });
   }
 
  private:

@@ -16,13 +16,13 @@ from wordferry.errors import InputError, MissingDependency, Unsupported
 
 
 def test_the_environment_names_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert wordferry.Run().device == "cpu"
+    assert wordferry.Run().where == "cpu"
     monkeypatch.setenv("WORDFERRY_DEVICE", "auto")
-    assert wordferry.Run().device == "auto"
-    assert wordferry.Run(device="cpu").device == "cpu"
+    assert wordferry.Run().where == "auto"
+    assert wordferry.Run(device="cpu").where == "cpu"
     monkeypatch.setenv("WORDFERRY_DEVICE", "gpu")
     with pytest.raises(InputError, match="WORDFERRY_DEVICE must be one of 'cpu', 'cuda', 'auto'; got 'gpu'"):
-        wordferry.Run()
+        _ = wordferry.Run().where
 
 
 @pytest.mark.skipif(ON_GPU, reason="there is a GPU here")

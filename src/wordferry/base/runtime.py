@@ -329,9 +329,15 @@ class Run:
             object.__setattr__(self, "threads", thread_count(self.threads))
         object.__setattr__(self, "memory", whole_number(self.memory, "memory", LEAST_MEMORY, of="bytes"))
         object.__setattr__(self, "progress", progress_for(self.progress))
-        object.__setattr__(self, "device", device_name(self.device))
+        if self.device is not None:  # else it is decided where something is computed that a GPU could do
+            device_name(self.device)
 
     @property
     def workers(self) -> int:
         """The number of threads, decided."""
         return thread_count(self.threads)
+
+    @property
+    def where(self) -> str:
+        """The device, decided."""
+        return device_name(self.device)

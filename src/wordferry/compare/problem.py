@@ -233,7 +233,7 @@ class Running(NamedTuple):
     @classmethod
     def of(cls, run: Run) -> Running:
         """Of a run that was asked for."""
-        return cls(run.workers, run.progress, run.device, run.memory)  # type: ignore[arg-type]
+        return cls(run.workers, run.progress, run.where, run.memory)  # type: ignore[arg-type]
 
     @property
     def on_device(self) -> bool:

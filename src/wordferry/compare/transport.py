@@ -158,7 +158,7 @@ def solve_batch(
     values, gaps, units = np.zeros(count), np.zeros(count), np.ones(count)
     for stack in _stacks(masses_a, masses_b, costs):
         left = np.arange(len(stack.numbers))
-        if run.device == "cuda" or (run.device == "auto" and available()):
+        if run.where == "cuda" or (run.where == "auto" and available()):
             left = _solve_on_device(stack, tolerance, (values, gaps))
         _solve_on_cpu(stack, left, run.workers, (values, gaps))
         units[stack.numbers] = stack.units

@@ -42,9 +42,9 @@ class Vocabulary(Sequence[str]):
         if isinstance(words, str):
             raise InputError(f"A vocabulary is made of a list of words, got one string ({words[:20]!r}).")
         self._words = tuple(words)
-        for i, word in enumerate(self._words):
-            if not isinstance(word, str):
-                raise InputError(f"Words must be str, got {type(word).__name__} at position {i}.")
+        if not all(issubclass(kind, str) for kind in set(map(type, self._words))):
+            i, word = next((i, word) for i, word in enumerate(self._words) if not isinstance(word, str))
+            raise InputError(f"Words must be str, got {type(word).__name__} at position {i}.")
         if len(self._ids) != len(self._words):
             repeated = next(i for i, word in enumerate(self._words) if self._ids[word] != i)
             word = self._words[repeated]
