@@ -109,7 +109,8 @@ def compare_steps(results: Results) -> None:
     import ot
 
     words = Embeddings([f"w{i}" for i in range(WORDS)], documents.vectors)
-    model = WordMoverEmbedding(64, embeddings=words, weights="counts", gamma=1.0, threads=1).fit(documents.counts)
+    model = WordMoverEmbedding(64, "wmd", embeddings=words, weights="counts", gamma=1.0, threads=1)
+    model.fit(documents.counts)
     some = documents.counts[:50]
 
     def features_with_pot() -> Any:

@@ -51,7 +51,8 @@ class WordMoverEmbedding(TransformerMixin, WordMover):  # type: ignore[misc]
     Parameters
     ----------
     n_components : number of random documents, R.
-    distance : ``"wmd"``, ``"rwmd"``, ``"rel-rwmd"`` or any other distance of wordferry.
+    distance : the distance inside: ``"rwmd"`` classifies as well as ``"wmd"`` and takes a fiftieth of its time;
+        ``"rel-rwmd"`` or any other distance of wordferry.
     source : where the words of random documents come from: ``"corpus"`` draws fitted documents, and words of them;
         ``"uniform"`` draws vectors from the box that holds those of the fitted words, as in the paper, which needs a
         distance of vectors (``"wmd"``, ``"rwmd"``, ``"wcd"``).
@@ -88,7 +89,7 @@ class WordMoverEmbedding(TransformerMixin, WordMover):  # type: ignore[misc]
     def __init__(
         self,
         n_components: int = 512,
-        distance: str = "wmd",
+        distance: str = "rwmd",
         *,
         source: str = "corpus",
         max_words: int = 64,

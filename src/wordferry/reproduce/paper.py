@@ -61,11 +61,11 @@ FAIR_ERRORS: dict[str, dict[str, float]] = {
 
 LEARNED_ABOUT = (
     "Test error in %, first division. Distances by name: k-NN by the rule of the paper, counts. Learned: k-NN with "
-    "vectors and weights that were learned from the training documents. wme + svm: Word Mover's Embedding with 4,096 "
-    "documents drawn from the corpus, and a linear SVM; learned wme + svm: half of the features by learned vectors. "
-    "All see the words that have a vector. tf-idf with a linear classifier is the simple thing to beat, and often the "
-    "best. Published: Kusner et al. (2015) and Sato et al. "
-    "(2022) for wmd; the supervised distances of Huang et al. (2016) and WME of Wu et al. (2018) are recalled."
+    "vectors and weights that were learned from the training documents. wme + svm: Word Mover's Embedding by rwmd with "
+    "4,096 documents drawn from the corpus, and a linear SVM; learned wme + svm: half of the features by learned "
+    "vectors. All see the words that have a vector. tf-idf with a linear classifier is the simple thing to beat, and "
+    "often the best. Published: Kusner et al. (2015) and Sato et al. (2022) for wmd; the supervised "
+    "distances of Huang et al. (2016) and WME of Wu et al. (2018) are recalled."
 )
 # By data set, then by source, then by method. Those marked "recalled" were written down from memory.
 LEARNED_ERRORS: dict[str, dict[str, dict[str, float]]] = {
