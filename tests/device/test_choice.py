@@ -10,19 +10,22 @@ import pytest
 import wordferry
 from tests.device.collections import documents, vectors
 from tests.device.conftest import ON_GPU
+from wordferry.base.runtime import device_name
 from wordferry.cli import main
 from wordferry.device import launch
 from wordferry.errors import InputError, MissingDependency, Unsupported
 
 
 def test_the_environment_names_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert wordferry.Run().where == "cpu"
+    assert device_name() == "cpu"
     monkeypatch.setenv("WORDFERRY_DEVICE", "auto")
-    assert wordferry.Run().where == "auto"
-    assert wordferry.Run(device="cpu").where == "cpu"
+    assert device_name() == "auto"
+    assert device_name("cpu") == "cpu"
     monkeypatch.setenv("WORDFERRY_DEVICE", "gpu")
     with pytest.raises(InputError, match="WORDFERRY_DEVICE must be one of 'cpu', 'cuda', 'auto'; got 'gpu'"):
-        _ = wordferry.Run().where
+        wordferry.pairwise(documents(4, 1), embeddings=vectors())
+    with pytest.raises(InputError, match="device must be one of"):
+        wordferry.Run(device="gpu")
 
 
 @pytest.mark.skipif(ON_GPU, reason="there is a GPU here")

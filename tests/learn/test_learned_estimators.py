@@ -231,7 +231,7 @@ def _ends(matrix):
 
 def test_random_vectors_lie_in_the_box(vectors):
     texts = documents(1, 12)[0]
-    model = WordMoverEmbedding(6, source="uniform", max_words=3, weights="counts", embeddings=vectors).fit(texts)
+    model = WordMoverEmbedding(6, "wmd", source="uniform", max_words=3, weights="counts", embeddings=vectors).fit(texts)
     drawn, box = model._random_vectors, vectors.matrix
     assert (drawn >= box.min(axis=0)).all()
     assert (drawn <= box.max(axis=0)).all()

@@ -336,8 +336,3 @@ class Run:
     def workers(self) -> int:
         """The number of threads, decided."""
         return thread_count(self.threads)
-
-    @property
-    def where(self) -> str:
-        """The device, decided."""
-        return device_name(self.device)

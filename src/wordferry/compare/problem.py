@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
-from wordferry.base.runtime import MEMORY, Progress, Report, Run, logger
+from wordferry.base.runtime import MEMORY, Progress, Report, Run, device_name, logger
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.compare.moves import Taken
@@ -233,7 +233,7 @@ class Running(NamedTuple):
     @classmethod
     def of(cls, run: Run) -> Running:
         """Of a run that was asked for."""
-        return cls(run.workers, run.progress, run.where, run.memory)  # type: ignore[arg-type]
+        return cls(run.workers, run.progress, device_name(run.device), run.memory)  # type: ignore[arg-type]
 
     @property
     def on_device(self) -> bool:

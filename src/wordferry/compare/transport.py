@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Float64Array, Int32Array, Int64Array
-from wordferry.base.runtime import Run
+from wordferry.base.runtime import Run, device_name
 from wordferry.compare.bags import SCALE, scaled_masses
 from wordferry.device.launch import available, runtime
 from wordferry.device.transport import Given
@@ -150,7 +150,7 @@ def solve_batch(
     >>> batch.costs.tolist(), bool((batch.gaps <= 1e-9).all())
     ([3.0, 6.0], True)
     """
-    run = Run(threads=threads, device=device)
+    run, where = Run(threads=threads, device=device), device_name(device)
     counts = {len(part) for part in (masses_a, masses_b, costs)}
     if len(counts) > 1:
         raise InputError(f"masses_a, masses_b and costs must have as many entries; got {sorted(counts)}.")
@@ -158,7 +158,7 @@ def solve_batch(
     values, gaps, units = np.zeros(count), np.zeros(count), np.ones(count)
     for stack in _stacks(masses_a, masses_b, costs):
         left = np.arange(len(stack.numbers))
-        if run.where == "cuda" or (run.where == "auto" and available()):
+        if where == "cuda" or (where == "auto" and available()):
             left = _solve_on_device(stack, tolerance, (values, gaps))
         _solve_on_cpu(stack, left, run.workers, (values, gaps))
         units[stack.numbers] = stack.units
