@@ -349,3 +349,18 @@ def test_a_short_column_leaves_its_room_to_the_text(
     emit_table([{"id": "a", "metadata": "x=1", "text": "word " * 30}, {"id": "b", "metadata": "", "text": "word"}])
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line.rstrip()) for line in lines) > 55
+
+
+def test_more_numbers_than_fit_stand_in_parts_and_none_is_cut(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wordferry.cli.output import emit_table
+
+    names = ["wcd", "rel-rwmd", "learned rel-rwmd", "learned wme + svm", "tf-idf + logistic"]
+    values = [f"{31.25 + number:.2f}" for number in range(12)]
+    row = {f"{names[number % 5]} {number}": float(value) for number, value in enumerate(values)}
+    for columns in (40, 60, 80):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        emit_table([{"data set": "ohsumed-single23", **row}, {"data set": "average", **row}], title="test error %")
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= columns
+        assert all(shown.split().count(value) == 2 for value in values)
+        assert shown.split().count("average") > 1

@@ -206,9 +206,7 @@ def plain_value(value: Any) -> Any:
         return sorted((plain_value(one) for one in value), key=str)
     if isinstance(value, np.datetime64 | np.timedelta64):
         return None if np.isnat(value) else str(value)
-    if isinstance(value, np.generic):
-        return plain_value(value.item())
-    return _named(value)
+    return plain_value(value.item()) if isinstance(value, np.generic) else _named(value)
 
 
 def _named(value: Any) -> Any:
@@ -257,9 +255,7 @@ def column_kind(kinds: Iterable[str]) -> str:
     if all(kind.startswith("list ") for kind in found):
         inner = column_kind({kind.removeprefix("list ") for kind in found})
         return f"list {inner}" if inner != "other" and not inner.startswith("list") else "other"
-    if len(found) == 1:
-        return next(iter(found))
-    return "float" if found == {"int", "float"} else "other"
+    return next(iter(found)) if len(found) == 1 else "float" if found == {"int", "float"} else "other"
 
 
 def new_figure(width: float, height: float) -> Any:

@@ -42,26 +42,33 @@ def progress_bar(label: str) -> AbstractContextManager[Progress]:
 def emit_table(rows: Iterable[Mapping[str, Any]], *, title: str | None = None) -> None:
     """A table on stdout, as wide as the terminal at most; nothing in a cell is taken for markup.
 
-    Numbers are right-aligned. Texts and metadata are cut to what fits on one line; other cells are wrapped.
+    Numbers are right-aligned. Texts and metadata are cut to what fits on one line; other cells are wrapped. Where there
+    are more columns than fit, halves of them stand below each other, each behind the first column.
     """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    data, cells = list(rows), []
+    data, cells, room = list(rows), [], terminal_width()
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for name in dict.fromkeys(key for row in data for key in row):
+    names = list(dict.fromkeys(key for row in data for key in row))
+    for name in names:
         values = [row.get(name) for row in data]
         numeric, places = all(isinstance(value, int | float) for value in values), _decimals(values)
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
         texts = [_cell(value, places) for value in values]
-        if name in ("text", "title", "metadata"):
-            cells.append([Text(" ".join(text.split()), no_wrap=True, overflow="ellipsis") for text in texts])
-        else:
-            cells.append(list(map(Text, texts)))
+        cut, least = name in ("text", "title", "metadata"), max(map(len, [*texts, *name.split()]))
+        head = textwrap.fill(name, least) if numeric else name
+        table.add_column(head, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
+        room -= (least if numeric else min(least, 12)) + 2  # a text may be wrapped to 12 columns
+        flow: Any = {"no_wrap": True, "overflow": "ellipsis"} if cut else {}
+        cells.append([Text(" ".join(text.split()) if cut else text, **flow) for text in texts])
     for row in zip(*cells, strict=True):
         table.add_row(*row)
-    if data:
+    if len(names) > 2 and room < -2:  # the last column needs no space behind it
+        half = 1 + len(names) // 2
+        for some in (names[:half], [names[0], *names[half:]]):
+            emit_table([{name: row.get(name) for name in some} for row in data], title=title)
+    elif data:
         Console().print(table)
 
 

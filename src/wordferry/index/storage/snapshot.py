@@ -102,11 +102,8 @@ class Snapshot:
 
     def has_living(self, identifier: str) -> bool:
         """Whether a row with this id is alive: what the catalogue says of an id can be held to it."""
-        for part in self.parts:
-            rows = part.rows.columns.rows_with_id(identifier)
-            if len(rows) and (self.alive is None or self.alive[part.span][rows].any()):
-                return True
-        return False
+        found = ((part.span, part.rows.columns.rows_with_id(identifier)) for part in self.parts)
+        return any(len(rows) and (self.alive is None or self.alive[span][rows].any()) for span, rows in found)
 
     def tokens(self, *, known: bool = False) -> float:
         """The tokens of the living documents that are no stop words, or those of them that have a vector."""
