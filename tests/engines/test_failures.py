@@ -24,7 +24,7 @@ if find_spec("ray") is None:
 psutil = pytest.importorskip("psutil")
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.disk]
 STORE = 80 << 20
-SMALL = 240
+SMALL = 160
 
 
 def write(folder: Path, count: int) -> str:
@@ -145,7 +145,7 @@ def test_kill_a_worker_or_a_node(nodes, small, tmp_path, what):
     engine = nodes.engine()
     try:
         journal = tmp_path / "out.job" / "done.jsonl"
-        thread = kill_when(journal, 60, a_worker if what == "worker" else nodes.kill_node)
+        thread = kill_when(journal, 40, a_worker if what == "worker" else nodes.kill_node)
         summary = jobs.knn_graph(source, str(tmp_path / "out"), 4, Choices(block=5), shards=4, engine=engine)
         thread.join()
     finally:
@@ -174,9 +174,9 @@ def test_kill_the_driver(nodes, small, tmp_path):
     line = [sys.executable, "-m", "wordferry", "cluster", "knn-graph", source, "-k", "4", "--block", "5", "--json"]
     line += ["--shards", "4"]
     line += ["-o", str(tmp_path / "out"), "--address", nodes.cluster.address, "--workers", "2"]
-    found = run_twice(line, tmp_path / "out.job" / "done.jsonl", 60)
+    found = run_twice(line, tmp_path / "out.job" / "done.jsonl", 40)
     assert contents(tmp_path / "out") == expected
-    assert found["resumed"] >= 60
+    assert found["resumed"] >= 40
     assert found["repeated"] <= found["tasks"] / 10
 
 
@@ -204,7 +204,7 @@ def test_a_hundred_thousand_documents_survive_all_three(nodes, tmp_path):
     ]
     line += ["--workers", "2"]
     journal = tmp_path / "out.job" / "done.jsonl"
-    threads = [kill_when(journal, 60, a_worker), kill_when(journal, 320, nodes.kill_node)]
+    threads = [kill_when(journal, 40, a_worker), kill_when(journal, 320, nodes.kill_node)]
     found = run_twice(line, journal, 250)
     for thread in threads:
         thread.join()

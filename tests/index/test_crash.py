@@ -103,7 +103,7 @@ def test_kill_at_fifty_random_moments(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("vectors", ["table", "made"])
+@pytest.mark.parametrize("vectors", ["table", pytest.param("made", marks=pytest.mark.slow)])
 def test_kill_at_every_step(tmp_path: Path, vectors: str) -> None:
     """At each fsync, rename, removal of every kind of change: the state before or after, sound, and writable."""
     process = worker("steps", tmp_path, vectors)

@@ -140,9 +140,13 @@ def test_several_blocks_and_parts(overlap: str, widths: tuple[Any, Any], growth:
             check(documents, rows, query, rng.random(rows) < 0.0003, k)
 
 
-@pytest.mark.parametrize("widths", WIDTHS)
-@pytest.mark.parametrize("growth", GROWTHS)
-@pytest.mark.parametrize("size", [1, 14])
+@pytest.mark.parametrize(
+    ("widths", "growth", "size"),
+    [
+        *((widths, growth, 1) for widths in WIDTHS for growth in GROWTHS),
+        *((widths, GROWTHS[place % 3], 14) for place, widths in enumerate(WIDTHS)),
+    ],
+)
 def test_panels_are_single_queries_bit_by_bit(widths: tuple[Any, Any], growth: str, size: int) -> None:
     """By every weighting and growth: short queries by their lists, long ones by one walk over the documents."""
     rng = np.random.default_rng(size)

@@ -37,7 +37,7 @@ class VectorEmbedding(WordMoverEmbedding):
 
 
 @parametrize_with_checks(
-    [VectorSupervised(5, max_iter=20, on_empty="keep", threads=1), VectorEmbedding(6, on_empty="keep", threads=1)]
+    [VectorSupervised(5, max_iter=4, on_empty="keep", threads=1), VectorEmbedding(6, on_empty="keep", threads=1)]
 )
 def test_scikit_learn_accepts_the_estimator(estimator, check):
     check(estimator)
