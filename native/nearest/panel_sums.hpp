@@ -27,8 +27,10 @@ class PanelWords {
     for (const ListedWords& query : queries) {
       for (const ListedWord& one : query.words()) {
         std::uint32_t& place = places_[at(std::int64_t{one.word})];
-        if (place == 0) all.push_back(one);
-        if (place == 0) place = static_cast<std::uint32_t>(all.size());
+        if (place == 0) {
+          all.push_back(one);
+          place = static_cast<std::uint32_t>(all.size());
+        }
         all[place - 1].common = std::max(all[place - 1].common, one.common);
         all[place - 1].product = std::max(all[place - 1].product, one.product);
       }
