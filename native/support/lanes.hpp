@@ -210,10 +210,12 @@ constexpr int fused_parts = 2;
 
 // Sixteen sums of products, each step of which is rounded once.
 struct FusedSums {
-#if defined(WF_VECTORS)
-  std::conditional_t<fused_parts == 1, Lanes, HalfLanes> part[fused_parts];
-#else
+#if !defined(WF_VECTORS)
   float part[fused_parts][lane_count / fused_parts];
+#elif defined(__AVX512F__)
+  Lanes part[fused_parts];
+#else
+  HalfLanes part[fused_parts];
 #endif
 };
 
