@@ -59,7 +59,7 @@ def emit_table(rows: Iterable[Mapping[str, Any]], *, title: str | None = None) -
         cut, least = name in ("text", "title", "metadata"), max(map(len, [*texts, *name.split()]))
         head = textwrap.fill(name, least) if numeric else name
         table.add_column(head, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
-        room -= (least if numeric else min(least, 12)) + 2  # a text may be wrapped to 12 columns
+        room -= (least if numeric else min(least, 8)) + 2  # a text may be wrapped to 8 columns
         flow: Any = {"no_wrap": True, "overflow": "ellipsis"} if cut else {}
         cells.append([Text(" ".join(text.split()) if cut else text, **flow) for text in texts])
     for row in zip(*cells, strict=True):
