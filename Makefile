@@ -33,7 +33,7 @@ WERROR := $(if $(CI),ON,OFF)
 BENCH  ?= $(sort $(filter-out %/harness.py %/report.py,$(wildcard benchmarks/*.py)))
 CODE   := src tests benchmarks tools docs/conf.py
 PROCESSES ?= 2
-PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 FORMATTED := $(shell find native -name '*.?pp') $(wildcard src/wordferry/device/cuda/*.cuh)
 # Tests that call kernels, for the builds below.
 KERNEL_TESTS ?= tests/kernels tests/related tests/relaxed tests/transport tests/device

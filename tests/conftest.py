@@ -3,12 +3,14 @@ it is absent."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -20,6 +22,18 @@ _BESIDE = Path(__file__).resolve().parents[2] / "shared"
 _MEMORY = Path("/dev/shm")
 _MEMORY_BYTES = 3 << 30
 """Free bytes that a file system in memory must have for the tests to use it; they need less than 1 GB."""
+_WAITING = {
+    "tests/engines/test_failures.py",
+    "tests/engines/test_ray.py",
+    "tests/maps/test_map_page.py",
+    "tests/shards/test_serving.py",
+    "tests/web/test_connections.py",
+    "tests/web/test_large_answers.py",
+    "tests/web/test_load.py",
+    "tests/web/test_map.py",
+    "tests/web/test_page.py",
+}
+"""Files whose tests start clusters, servers and browsers, and spend most of their time waiting for them."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,29 +45,30 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several processes the tests of a file run in one of them, so that what a module sets up is set up once.
-
-    Files of one ``xdist_group`` share a process; these groups, which start servers and clusters and wait for them, come
-    first, because a long group at the end would leave the other processes idle.
-    """
-    if not hasattr(config, "workerinput"):
-        return
-    named = [item for item in items if item.get_closest_marker("xdist_group")]
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem.removeprefix("test_")))
-    first = {id(item) for item in named}
-    items.sort(key=lambda item: id(item) not in first)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files whose tests wait come first, so that there is enough left to compute beside them."""
+    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in _WAITING)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Show the names of tests without the group that xdist appends, so that they can be given to pytest again."""
-    name, at, group = report.nodeid.rpartition("@")
-    if at and "]" not in group:
-        report.nodeid = name
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of a file run in one process, so that what a module sets up is set up once; those of all files that
+    wait in one as well, so that the other processes compute meanwhile."""
+    from xdist.scheduler import LoadScopeScheduling  # not at the top: tests run without it too
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "waiting" if file in _WAITING else file
+
+    return ByFile(config, log)
 
 
 @pytest.fixture

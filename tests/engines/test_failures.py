@@ -22,7 +22,7 @@ from wordferry.shards import Choices, jobs
 if find_spec("ray") is None:
     pytest.skip("Ray is not installed (pip install 'wordferry[cluster]')", allow_module_level=True)
 psutil = pytest.importorskip("psutil")
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.disk]
+pytestmark = pytest.mark.disk
 STORE = 80 << 20
 SMALL = 160
 

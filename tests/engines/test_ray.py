@@ -19,7 +19,6 @@ from wordferry.shards import Choices, jobs
 if find_spec("ray") is None:  # not imported here: what is set before its import is part of the test
     pytest.skip("Ray is not installed (pip install 'wordferry[cluster]')", allow_module_level=True)
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'wordferry[cluster]')")
-pytestmark = pytest.mark.xdist_group("ray")
 
 
 @pytest.fixture(scope="module")

@@ -22,10 +22,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 FLAGS += ["--disable-component-update", "--disable-sync"]
 HOSTILE = Record("</script><img src=x onerror=alert(1)> a planet & a <b>moon</b>", "hostile</script>", "<i>odd</i>")
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium (make browser installs it)"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium (make browser installs it)")
 
 
 @pytest.fixture(scope="module")

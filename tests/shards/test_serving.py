@@ -16,7 +16,6 @@ from wordferry.errors import InputError, StorageError
 if find_spec("ray") is None:
     pytest.skip("Ray is not installed (pip install 'wordferry[cluster]')", allow_module_level=True)
 pytest.importorskip("fastapi", reason="FastAPI is not installed (pip install 'wordferry[serve]')")
-pytestmark = pytest.mark.xdist_group("ray")
 PATIENCE = 120
 """Seconds for a shard to answer. A shard that is gone is noticed at once; one on a busy machine answers late."""
 

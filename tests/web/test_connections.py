@@ -20,8 +20,6 @@ from wordferry.web.settings import Limits
 
 QUERY = {"texts": ["Volunteers repair abandoned software"], "k": 3}
 
-pytestmark = pytest.mark.xdist_group("servers")
-
 
 @contextmanager
 def connected(address: str, count: int, first: bytes = b"") -> Iterator[list[socket.socket]]:

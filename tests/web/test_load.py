@@ -13,7 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -37,8 +38,6 @@ from wordferry.words.related.whole import related_of
 
 DOCUMENTS = 4_000
 THOUSAND = 1_000, 500
-
-pytestmark = pytest.mark.xdist_group("servers")
 
 
 @pytest.fixture(scope="module")
@@ -80,28 +79,35 @@ def busy_share(pid: int, seconds: float) -> float:
 
 @contextmanager
 def asking(address: str, path: str, bodies: Sequence[dict[str, Any]]) -> Iterator[list[int]]:
-    """Clients that send the same request again and again; the statuses they got."""
+    """Clients that send the same request again and again, until they go; the statuses they got."""
     stop = threading.Event()
     statuses: list[int] = []
+    clients = [HTTPConnection(urlsplit(address).netloc, timeout=120) for _ in bodies]
 
-    def ask(body: bytes) -> None:
+    def ask(client: HTTPConnection, body: bytes) -> None:
         while not stop.is_set():
             try:
-                answer = httpx.post(f"{address}{path}", content=body, headers=JSON, timeout=120)
-                statuses.append(answer.status_code)
-            except httpx.TransportError:
+                client.request("POST", path, body, {"content-type": "application/json"})
+                answer = client.getresponse()
+                answer.read()
+                statuses.append(answer.status)
+            except (OSError, HTTPException):
                 return
 
-    threads = [threading.Thread(target=ask, args=(json.dumps(body).encode(),), daemon=True) for body in bodies]
+    pairs = zip(clients, bodies, strict=True)
+    threads = [threading.Thread(target=ask, args=(client, json.dumps(body).encode())) for client, body in pairs]
     for thread in threads:
         thread.start()
     try:
         yield statuses
     finally:
         stop.set()
-
-
-JSON = {"content-type": "application/json"}
+        for client in clients:
+            if (connection := client.sock) is not None:
+                with suppress(OSError):  # the service has gone first
+                    connection.shutdown(socket.SHUT_RDWR)
+        for thread in threads:
+            thread.join()
 
 
 @pytest.fixture(scope="module")

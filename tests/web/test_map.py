@@ -20,8 +20,6 @@ pytest.importorskip("openTSNE", reason="openTSNE is not installed (pip install '
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 
 def ready(client: Any, **options: Any) -> dict[str, Any]:
     """The answer once the map has been drawn."""

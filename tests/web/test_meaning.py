@@ -152,7 +152,6 @@ def address(index: Path) -> Iterator[str]:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium (make browser installs it)")
-@pytest.mark.xdist_group("browser")
 def test_the_page_shows_meaning_and_leads_to_the_words(address: str) -> None:
     from tests.web.test_page import FLAGS
 

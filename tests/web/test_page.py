@@ -28,10 +28,7 @@ QUERY = "Volunteers repair abandoned software"
 PLANET = "Astronomers find a distant planet circling a dim star"
 OBAMA, PRESIDENT = "Obama speaks to the media in Illinois", "The president greets the press in Chicago"
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium (make browser installs it)"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium (make browser installs it)")
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,6 @@ from tests.web.conftest import DOCUMENTS, PACKAGE, serving, stored
 WRITER = {"authorization": "Bearer writer"}
 SOURCE = {"PYTHONPATH": str(PACKAGE)}
 
-pytestmark = pytest.mark.xdist_group("servers")
-
 
 def test_graceful_stop(built_index: Path) -> None:
     """SIGTERM: the service ends with 0, and its log is JSON lines."""

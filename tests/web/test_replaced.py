@@ -22,8 +22,6 @@ WRITER = {"authorization": "Bearer writer"}
 WORDS = ["a", "old", "on", "the", "river", "rivers", "boat", "boats"]
 SMALL = wordferry.Embeddings(WORDS, np.random.default_rng(0).normal(size=(len(WORDS), 4)))
 
-pytestmark = pytest.mark.xdist_group("servers")
-
 
 def replace(path: Path, mark: str, **options: Any) -> None:
     """Put an index whose ids and texts all bear a mark in the place of another one."""
