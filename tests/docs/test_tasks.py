@@ -13,6 +13,8 @@ import pytest
 
 from tests.docs.blocks import ROOT, _shim, blocks
 
+pytestmark = pytest.mark.slow
+
 TICKETS = """\
 id,subject,body,product,status
 X-1,Heating is cold,The radiator in my flat does not get warm since October,flat,solved

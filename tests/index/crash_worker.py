@@ -1,7 +1,7 @@
 """Run by the crash tests in processes of their own: changes an index until it is killed.
 
 python -m tests.index.crash_worker random INDEX JOURNAL SEED   random changes for ever, each noted before and after
-python -m tests.index.crash_worker steps FOLDER                kills a copy of itself at every step of some changes
+python -m tests.index.crash_worker steps FOLDER VECTORS EVERY  kills a copy of itself at every n-th step of some changes
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ STEPS: list[Change] = [
 ]
 
 
-def run_steps(folder: Path) -> None:
-    """For every change and every call that puts something on the disk: die there, then look at what is left."""
+def run_steps(folder: Path, every: int) -> None:
+    """For every change and calls that put something on the disk: die there, then look at what is left."""
     for number, change in enumerate(STEPS):
-        step, finished = 0, False
+        step, finished = 1 - every, False
         while not finished:
-            step += 1
+            step += every
             copy = folder / "copy"
             shutil.rmtree(copy, ignore_errors=True)
             shutil.copytree(folder / "index", copy)
@@ -133,11 +133,10 @@ def main(arguments: list[str]) -> None:
     if arguments[0] == "random":
         run_random(Path(arguments[1]), Path(arguments[2]), int(arguments[3]))
     else:
-        folder = Path(arguments[1])
-        vectors = source() if "made" in arguments[2:] else embeddings()
+        folder, vectors = Path(arguments[1]), source() if arguments[2] == "made" else embeddings()
         with Index.create(folder / "index", embeddings=vectors, related=4) as index:
             index.add(documents(20, words=40))
-        run_steps(folder)
+        run_steps(folder, int(arguments[3]))
 
 
 if __name__ == "__main__":

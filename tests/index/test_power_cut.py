@@ -54,9 +54,9 @@ def record(place: Path, trace: Path) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_power_cut_at_every_point(step: int, tmp_path: Path) -> None:
-    """Of the different states of the disk every eighth is looked at, all of them in the long form."""
+    """Of the different states of the disk every twelfth is looked at, all of them in the long form."""
     place, trace = tmp_path / "index", tmp_path / "trace"
     with Index.create(place, embeddings=embeddings(), related=4) as index:
         index.add(documents(20, words=40))

@@ -216,7 +216,7 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.timeout(120)
 def test_soak_shortly() -> None:
-    run(12, 1e9)
+    run(8, 1e9)
 
 
 @pytest.mark.slow
