@@ -24,7 +24,8 @@
 #   make stub       the types of the extension module (src/wordferry/_native.pyi)
 #   make clean      removes what was built and installed
 #
-# Tests run in two processes; PROCESSES=0 runs them in one, as a debugger needs it.
+# Tests run in three processes, one of which waits for servers, browsers and clusters while the others compute;
+# PROCESSES=0 runs them in one, as a debugger needs it.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -32,7 +33,7 @@ PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 WERROR := $(if $(CI),ON,OFF)
 BENCH  ?= $(sort $(filter-out %/harness.py %/report.py,$(wildcard benchmarks/*.py)))
 CODE   := src tests benchmarks tools docs/conf.py
-PROCESSES ?= 2
+PROCESSES ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 FORMATTED := $(shell find native -name '*.?pp') $(wildcard src/wordferry/device/cuda/*.cuh)
 # Tests that call kernels, for the builds below.

@@ -278,7 +278,7 @@ def test_gamma_is_chosen_by_cross_validation_when_asked(vectors):
 
 
 def test_half_of_the_features_are_of_the_learned_distance_when_asked(vectors):
-    texts, labels = documents(1, 60)
+    texts, labels = documents(1, 20)
     given = {"embeddings": vectors, "random_state": 3}
     model = WordMoverEmbedding(9, supervised=True, **given).fit(texts, labels)
     learned = SupervisedWordMover(**given).fit(texts, labels).embeddings_
