@@ -134,7 +134,8 @@ class Vocabulary(Sequence[str]):
         """The ids by every word, and by the usual spelling of words that are spelt otherwise."""
         if all(map(str.isascii, self._words)):
             return self._ids
-        others = {usual: i for i, word in enumerate(self._words) if (usual := spelling(word)) != word}
+        foreign = ((i, word) for i, word in enumerate(self._words) if not word.isascii())
+        others = {usual: i for i, word in foreign if (usual := spelling(word)) != word}
         return {**others, **self._ids} if others else self._ids
 
     def ids(self, words: Iterable[str]) -> Int64Array:
