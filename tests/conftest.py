@@ -59,8 +59,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """The tests of a file run in one process, so that what a module sets up is set up once; those of all files that
-    wait in one as well, so that the other processes compute meanwhile."""
+    """By ``--dist loadfile`` the tests of a file run in one process, so that what a module sets up is set up once.
+
+    Those of all files that wait run in one as well, so that the other processes compute meanwhile.
+    """
+    if config.getvalue("dist") != "loadfile":
+        return None
     from xdist.scheduler import LoadScopeScheduling  # not at the top: tests run without it too
 
     class ByFile(LoadScopeScheduling):
