@@ -100,6 +100,8 @@ def test_runs_are_checked() -> None:
 
 def test_parameters_of_a_distance(corpus: Corpus) -> None:
     assert find_distance("act", transfers=3) == Act(transfers=3) == find_distance("act(transfers=3)")
+    spelt = ("act( cost = 'cosine' ,transfers=3 )", 'act(transfers=3, cost="cosine",)', "act(cost=cosine, transfers=3)")
+    assert {find_distance(one) for one in spelt} == {Act(transfers=3, cost="cosine")}
     assert (Act(transfers=3).name, Act().name) == ("act(transfers=3)", "act")
     cost = corpus.cost("act")
     bags = [[masses(bag) for bag in side[:4]] for side in (corpus.first, corpus.second)]
@@ -114,6 +116,11 @@ def test_parameters_of_a_distance(corpus: Corpus) -> None:
         ("act(steps=3)", "act has no parameter 'steps'; its parameters: cost, transfers"),
         ("wmd(transfers=3)", "its parameters: cost"),
         ("act(3)", "Cannot read the parameters"),
+        ("act(transfers=1, transfers=2)", "Cannot read the parameters"),
+        ("act(transfers=1 cost=cosine)", "Cannot read the parameters"),
+        ("act(transfers=(1))", "Cannot read the parameters"),
+        (f"act(transfers={'-' * 100_000}1)", "transfers must be a whole number"),
+        ("act(transfers='3')", "transfers must be a whole number"),
         ("act(transfers=-1)", "transfers must be at least 0"),
         ("atc(transfers=1)", "Unknown distance"),
     ):

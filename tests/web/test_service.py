@@ -335,3 +335,8 @@ def test_access_log_holds_no_text(built_index: Path, caplog: pytest.LogCaptureFi
     assert set(lines[0]) == {"time", "client", "method", "route", "status", "ms"}
     text = json.dumps(lines)
     assert not any(word in text for word in ("olunteers", "software", "computing-01", "nothing"))
+
+
+def test_the_interface_is_described_before_anything_is_asked(reader: Any) -> None:
+    """Before 3.11.8 Python's parser, which takes docstrings from sources, fails beside a thread that parses too."""
+    assert reader.app.openapi_schema is not None

@@ -44,11 +44,10 @@ def create_app(index: Any, settings: Settings | None = None) -> FastAPI:
         exception_handlers=dict.fromkeys(_ERRORS, _answer_error),
     )
     app.state.service = service
-    app.include_router(routes.reading(service))
-    app.include_router(routes.writing(service))
-    app.include_router(routes.watching(service))
-    app.include_router(routes.page())
+    for router in (routes.reading(service), routes.writing(service), routes.watching(service), routes.page()):
+        app.include_router(router)
     app.add_middleware(Guard, settings=service.settings, metrics=service.metrics)
+    app.openapi()  # made once, while there is one thread: it parses docstrings, which two at once cannot before 3.11.8
     return app
 
 

@@ -5,7 +5,6 @@ To add one, write its file and put it into ``REGISTERED``; docs/howto/add-a-dist
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import replace
 from typing import Any
@@ -111,20 +110,36 @@ def _read_share(term: str) -> tuple[str, float]:
         raise InputError(f"Cannot read {term.strip()!r}. Write a blend as in 'rel-rwmd + 0.5*cosine'.") from None
 
 
+_ARGUMENT = re.compile(r"""\s*(\w+)\s*=\s*("[^"]*"|'[^']*'|[^\s,()"'=]+)\s*(?:,\s*|$)""")
+"""One parameter: its name, and its value in quotes or without; the next, if there is one, comes after a comma."""
+
+
 def _read_call(text: str) -> tuple[str, dict[str, Any]]:
-    """The name and the parameters of ``name(key=value, ...)``; values are numbers or words, quoted or not."""
+    """The name and the parameters of ``name(key=value, ...)``; values are numbers or words, quoted or not.
+
+    Python's own parser is not asked: before 3.11.8 it fails where another thread uses it at the same time.
+    """
     name, _, rest = text.partition("(")
-    try:
-        call = ast.parse(f"f({rest}", mode="eval").body
-        assert isinstance(call, ast.Call)
-        assert not call.args
-        return name.strip(), {str(given.arg): _value(given.value) for given in call.keywords}
-    except (SyntaxError, ValueError, AssertionError):
-        raise InputError(f"Cannot read the parameters of {text!r}. Write them as in act(transfers=5).") from None
+    rest, at, given = rest.rpartition(")")[0].rstrip(), 0, {}
+    while at < len(rest):
+        found = _ARGUMENT.match(rest, at)
+        if found is None or found[1] in given:
+            raise InputError(f"Cannot read the parameters of {text!r}. Write them as in act(transfers=5).")
+        given[found[1]] = _value(found[2])
+        at = found.end()
+    return name.strip(), given
 
 
-def _value(node: ast.expr) -> Any:
-    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+def _value(text: str) -> Any:
+    """What is in quotes, or a whole number, a number, or a word."""
+    if text[0] in "\"'":
+        return text[1:-1]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"None": None, "True": True, "False": False}.get(text, text)
 
 
 def _with_parameters(distance: Distance, parameters: dict[str, Any]) -> Distance:
