@@ -22,7 +22,7 @@ _BESIDE = Path(__file__).resolve().parents[2] / "shared"
 _MEMORY = Path("/dev/shm")
 _MEMORY_BYTES = 3 << 30
 """Free bytes that a file system in memory must have for the tests to use it; they need less than 1 GB."""
-_WAITING = {
+WAITING = {
     "tests/engines/test_failures.py",
     "tests/engines/test_ray.py",
     "tests/maps/test_map_page.py",
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files whose tests wait come first, so that there is enough left to compute beside them."""
-    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in _WAITING)
+    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in WAITING)
 
 
 @pytest.hookimpl(trylast=True)
@@ -70,7 +70,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return "waiting" if file in _WAITING else file
+            return "waiting" if file in WAITING else file
 
     return ByFile(config, log)
 

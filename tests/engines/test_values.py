@@ -65,19 +65,19 @@ CASES = [(distance, unknown, False) for distance in NAMES for unknown in ("match
 CASES += [pytest.param(distance, unknown, True, marks=pytest.mark.slow) for distance, unknown, _ in CASES]
 
 
-def compared(collection, distance, unknown, every):
+def compared(collection, distance, unknown, whole):
     """Each weight, or every second one, with another number of shards and another size of batches."""
     for number, weights in enumerate(WEIGHTS):
-        if not every and number % 2 == ("drop", "match").index(unknown):
+        if not whole and number % 2 == ("drop", "match").index(unknown):
             continue
         folder, block = collection.folders[number % 3], (1000, 9, 16)[(number + number // 3) % 3]
         options = collection.options(distance, weights, unknown)
         yield weights, folder, Choices(distance, weights=weights, unknown=unknown, block=block), options
 
 
-@pytest.mark.parametrize(("distance", "unknown", "every"), CASES)
-def test_the_graph_and_near_duplicates(collection, tmp_path, distance, unknown, every):
-    for weights, folder, choices, options in compared(collection, distance, unknown, every):
+@pytest.mark.parametrize(("distance", "unknown", "whole"), CASES)
+def test_the_graph_and_near_duplicates(collection, tmp_path, distance, unknown, whole):
+    for weights, folder, choices, options in compared(collection, distance, unknown, whole):
         every = wordferry.pairwise(collection.texts, None, distance, **options)
         np.fill_diagonal(every, np.inf)
         jobs.knn_graph(folder, tmp_path / weights / "near", 5, choices)
@@ -95,9 +95,9 @@ def test_the_graph_and_near_duplicates(collection, tmp_path, distance, unknown, 
         assert np.allclose(list(found.values()), [every[i, j] for i, j in places], atol=2e-6)
 
 
-@pytest.mark.parametrize(("distance", "unknown", "every"), CASES)
-def test_queries_and_votes(collection, tmp_path, distance, unknown, every):
-    for weights, folder, choices, options in compared(collection, distance, unknown, every):
+@pytest.mark.parametrize(("distance", "unknown", "whole"), CASES)
+def test_queries_and_votes(collection, tmp_path, distance, unknown, whole):
+    for weights, folder, choices, options in compared(collection, distance, unknown, whole):
         expected = wordferry.top_k(QUERIES, collection.texts, 5, distance, **options)
         jobs.top_k(collection.queries, folder, tmp_path / weights / "near", 5, choices)
         jobs.classify(folder, collection.queries, tmp_path / weights / "votes", 1, choices)

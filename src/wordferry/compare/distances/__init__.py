@@ -131,7 +131,7 @@ def _read_call(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _value(text: str) -> Any:
-    """What is in quotes, or a whole number, a number, or a word."""
+    """What is in quotes, or a whole number, a number, a constant of Python, or a word."""
     if text[0] in "\"'":
         return text[1:-1]
     for kind in (int, float):
